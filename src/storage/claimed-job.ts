@@ -1,0 +1,57 @@
+/**
+ * A lease token: 32 hex characters, the first 16 of which are the incarnation of the worker that holds it, the rest
+ * unique within that incarnation. One claim call uses one token for all that it takes.
+ */
+export type LeaseToken = string;
+
+/** The incarnation (16 hex characters) that a token belongs to. */
+export const incarnationOf = (token: LeaseToken): string => token.slice(0, 16);
+
+export interface Lease {
+  readonly id: string;
+  readonly token: LeaseToken;
+}
+
+export interface ClaimRequest {
+  /** Fresh for each claim. A repeat of the same token (its first answer was lost) returns what it took then, and takes no more. */
+  readonly token: LeaseToken;
+  readonly workerId: string;
+  readonly leaseMs: number;
+  /** Strict order: everything claimable of an earlier queue goes first. Paused queues are skipped by storage. */
+  readonly queues: readonly string[];
+  /** Handler names this worker knows. Jobs of other names are never returned and never hide those of these names. */
+  readonly names: readonly string[];
+  /** At most so many jobs, 1 … 1000. */
+  readonly limit: number;
+  /** The first so many (in claim order) are marked started, since a slot is free for each; the rest will wait in the worker's buffer. */
+  readonly start: number;
+  /** `true`: take one job from those that must run alone, and none other. Otherwise those are left alone. */
+  readonly alone: boolean;
+}
+
+export interface ClaimedJob {
+  readonly id: string;
+  readonly token: LeaseToken;
+  readonly name: string;
+  readonly queue: string;
+  readonly payload: string;
+  readonly priority: number;
+  /** Failed attempts so far; the one that starts now is this plus one. */
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly deaths: number;
+  /** Times a lease of this job lapsed before it was marked started; above 0 its start is marked before it runs. */
+  readonly lapses: number;
+  readonly started: boolean;
+  /** JSON array of earlier failures (`AttemptFailure[]`), or null. */
+  readonly errors: string | null;
+  readonly createdAtMs: number;
+  readonly dueAtMs: number;
+}
+
+/** An operator's wish about a running job, carried out when its lease ends in anything but a completion. */
+export type StopRequest = 'cancel' | 'bury' | 'delete';
+
+export interface HeldLease extends Lease {
+  readonly stopRequest: StopRequest | null;
+}

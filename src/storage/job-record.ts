@@ -1,0 +1,91 @@
+import type { JobStatus } from '../core/job-status.js';
+import type { StopRequest } from './claimed-job.js';
+import type { BuryReason } from './settlement.js';
+
+/** A job as lists show it: no payload, no result, no errors. Times are epoch ms of the database's clock. */
+export interface JobSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly status: JobStatus;
+  readonly priority: number;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly deaths: number;
+  readonly createdAtMs: number;
+  readonly dueAtMs: number;
+  /** Start of the newest lease; null when never claimed. */
+  readonly claimedAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  /** Holder of the lease, or of the last one. */
+  readonly workerId: string | null;
+}
+
+export interface JobRecord extends JobSummary {
+  readonly payload: string;
+  readonly result: string | null;
+  /** JSON array of `AttemptFailure`, or null. */
+  readonly errors: string | null;
+  readonly outcome: 'skipped' | null;
+  /** Why it is buried, cancelled or was put back; null when nothing is to be said. */
+  readonly reason: BuryReason | string | null;
+  readonly stopRequest: StopRequest | null;
+  /** Null unless processing. */
+  readonly leaseUntilMs: number | null;
+  readonly started: boolean;
+  readonly lapses: number;
+  /** Runs only by a claim with `alone`. */
+  readonly alone: boolean;
+  readonly uniqueKey: string | null;
+  readonly retentionMs: number | null;
+  /** Jobs it still waits for. Empty unless blocked. */
+  readonly waitsFor: readonly string[];
+}
+
+export interface JobFilter {
+  readonly status?: JobStatus;
+  readonly queue?: string;
+  readonly name?: string;
+}
+
+export interface JobPageRequest {
+  /** `next` of the page before. Opaque, made by the same engine. */
+  readonly cursor?: string;
+  /** 1 … 1000. */
+  readonly limit: number;
+}
+
+/**
+ * Order: processing, pending, blocked, buried, cancelled, completed; pending ones in the order of their claim index,
+ * all others newest id first. A page may be shorter than its limit and still have a `next`.
+ */
+export interface JobPage {
+  readonly jobs: readonly JobSummary[];
+  readonly next: string | null;
+}
+
+/** What someone who waits for a job needs. */
+export interface JobEnding {
+  readonly id: string;
+  readonly status: JobStatus;
+  readonly result: string | null;
+  readonly errors: string | null;
+  readonly reason: string | null;
+}
+
+export interface QueueStats {
+  readonly queue: string;
+  readonly paused: boolean;
+  /** Pending in all. */
+  readonly pending: number;
+  /** Of them due now and allowed to run by an ordinary claim (0 while paused): exactly what a worker that knows every name can take. */
+  readonly claimable: number;
+  readonly blocked: number;
+  readonly processing: number;
+  /** Since the database was made, kept as counts; a purge does not lower them. */
+  readonly completed: number;
+  readonly buried: number;
+  readonly cancelled: number;
+  /** How long the oldest claimable job has been due; null when none is. */
+  readonly oldestDueForMs: number | null;
+}

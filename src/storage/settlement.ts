@@ -1,0 +1,67 @@
+import type { Lease, StopRequest } from './claimed-job.js';
+
+/** How a lease ends, as decided by the worker that holds it. Errors are the whole new `errors` text of the job. */
+export type Settlement = Lease &
+  (
+    | { readonly kind: 'completed'; readonly result: string | null; readonly outcome?: 'skipped' }
+    /** Charged: attempts + 1, due again after `delayMs`. */
+    | { readonly kind: 'retry'; readonly delayMs: number; readonly errors: string }
+    /** Charged: attempts + 1. */
+    | { readonly kind: 'buried'; readonly reason: BuryReason; readonly errors: string }
+    | { readonly kind: 'cancelled'; readonly reason: string | null }
+    /** The handler asked for a later time. Not charged. */
+    | { readonly kind: 'snoozed'; readonly delayMs: number }
+    /** The worker could not run it. Not charged. `reason` is kept for `why`. */
+    | { readonly kind: 'put-back'; readonly delayMs: number; readonly reason: string }
+  );
+
+export type BuryReason = 'attempts-exhausted' | 'non-retriable' | 'poison' | 'operator' | 'parent-failed';
+
+/**
+ * - `done`: applied now, or this very settlement (same token, job final) had been applied before.
+ * - `lease-lost`: the token no longer holds the job; nothing was changed.
+ * - `already-final`: the job is final (or gone) and another hand ended it; nothing was changed.
+ */
+export type SettleOutcome = 'done' | 'lease-lost' | 'already-final';
+
+/** A lease past its end, as the rescuer sees it. */
+export interface ExpiredLease extends Lease {
+  readonly name: string;
+  readonly queue: string;
+  readonly workerId: string;
+  readonly started: boolean;
+  /** This lease came from a claim with `alone`. */
+  readonly ranAlone: boolean;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly deaths: number;
+  readonly lapses: number;
+  readonly errors: string | null;
+  readonly stopRequest: StopRequest | null;
+  readonly leaseUntilMs: number;
+  readonly expiredForMs: number;
+}
+
+/** What the rescuer decided about an expired lease; guarded by token and by the `leaseUntilMs` that it saw. */
+export type TakeBack = Lease & { readonly leaseUntilMs: number } &
+  (
+    /** It never started: lapses + 1, due at once. */
+    | { readonly kind: 'lapsed' }
+    /** It died: deaths + 1, due after `delayMs`; `alone` from then on it runs only by a claim with `alone`. */
+    | { readonly kind: 'died'; readonly delayMs: number; readonly alone: boolean; readonly errors: string }
+    /** Poison: deaths + 1, buried with reason `poison`. */
+    | { readonly kind: 'poison'; readonly errors: string }
+    /** Its stop request is carried out. */
+    | { readonly kind: 'stopped' }
+  );
+
+/** `renewed`: the lease was extended, settled or taken in the meantime; nothing was changed. */
+export type TakeBackOutcome = 'done' | 'renewed';
+
+/**
+ * Answer to an operator about one job.
+ * - `done`: it is so now. · `requested`: it runs; the stop request is recorded and its worker will see it.
+ * - `already-final` / `not-found` / `not-allowed` (this status has no such transition): nothing was changed.
+ * - `duplicate`: a retry would need a unique key that another job holds.
+ */
+export type ControlOutcome = 'done' | 'requested' | 'already-final' | 'not-found' | 'not-allowed' | 'duplicate';

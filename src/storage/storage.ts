@@ -1,0 +1,137 @@
+/**
+ * The storage seam: the queue in its own words, one implementation per engine, the memory one being the oracle of all.
+ *
+ * A job is in one status: `blocked` (waits for other jobs) → `pending` (waits for its time, turn or a slot) →
+ * `processing` (under a lease) → `completed` | `buried` | `cancelled` (final). Where a status lives (a column, a table)
+ * is the engine's own business.
+ *
+ * Promises of every method:
+ * - Each transition is compare-and-set, guarded by status or by lease token. What lost its guard is reported as a value
+ *   per row and changes nothing. One bad row of a batch never changes what becomes of its neighbours.
+ * - A call is one transaction, or several that each leave a true state. What it resolves with is committed as durably as
+ *   the engine's settings say. When it rejects, the caller does not know whether it was committed: repeating the same
+ *   call with the same ids and tokens is safe, and how it answers then is said at each method.
+ * - Time that decides or is stored is the database's, in integer ms, plus the offset of the injected clock.
+ * - Deadlocks, lock timeouts and serialization failures are retried inside (at the outermost transaction, with jitter).
+ *   Everything else rejects with a `MillraceError` whose `retryable` says if waiting may cure it (`connection-lost`,
+ *   `database-unreachable`, `database-locked`, `database-full`, `deadline-exceeded`). A lost connection is reopened by
+ *   the next call. No call waits for ever: each statement has a deadline.
+ * - Order: priority (high first), then due time, then id. Nothing that can't run (not due, blocked, paused queue, unknown
+ *   name, must run alone) hides or delays what can.
+ *
+ * Locks, where a transaction takes several: parents before dependents, and within each in ascending id; then keys.
+ *
+ * What it does not promise: that a wake-up arrives (they are hints), that a log line is kept, that a lease which has
+ * lapsed is taken back at a certain time (that is the rescuer's, on evidence).
+ */
+import type { Capabilities } from './capabilities.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from './claimed-job.js';
+import type { LogLine, NewLogLine } from './job-log.js';
+import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from './job-record.js';
+import type { EnqueueOutcome, NewJob } from './new-job.js';
+import type { ControlOutcome, ExpiredLease, SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from './settlement.js';
+import type { AdminState, WorkerRecord, WorkerReport } from './worker-record.js';
+
+export interface Storage {
+  /** Known after `open`. */
+  readonly capabilities: Capabilities;
+
+  /** Connects, checks versions and schema (SQLite and memory also migrate). Errors: `database-unreachable`, `database-too-old`, `schema-missing`, `schema-too-new`, `schema-too-old`, `driver-missing`. */
+  open(): Promise<void>;
+  /** Ends connections and watches within a bounded time, also with the database away. Idempotent. */
+  close(): Promise<void>;
+  /** The database's clock plus the injected offset, epoch ms. */
+  now(): Promise<number>;
+
+  // ── dispatch ──────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Writes the jobs, in order, at most 1,000 a call; outcomes stand in the same order. A repeat answers `replayed` for what had been written, also when those jobs are final by now. Wakes watchers after commit. */
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]>;
+
+  // ── the life of a lease ───────────────────────────────────────────────────────────────────────────────────────
+  /** Takes due jobs in order. A repeat of a token returns those of its jobs that are still held under it, and takes none. */
+  claim(request: ClaimRequest): Promise<ClaimedJob[]>;
+  /** Ends leases, at most 1,000 a call; outcomes stand in the same order. A stop request turns every kind but `completed` into what it asks for. Releases, buries or cancels dependents in the same transaction. A repeat answers `done` where the job is final under this token, else `lease-lost`. */
+  settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]>;
+  /** `settle` and then `claim`, in one round trip and commit where the engine can. Each keeps its own rules for a repeat. */
+  exchange(settlements: readonly Settlement[], request: ClaimRequest): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }>;
+  /** Marks held jobs as started, so that a death of the worker counts. Returns the ids whose lease is lost. */
+  markStarted(leases: readonly Lease[]): Promise<string[]>;
+  /** Extends every lease of the incarnation to now + `leaseMs`, also one past its end that nobody took back, and returns what it holds. */
+  renew(incarnation: string, leaseMs: number): Promise<HeldLease[]>;
+  /** What the incarnation holds, extending nothing. */
+  held(incarnation: string): Promise<HeldLease[]>;
+  /** When an idle worker should look again: ms until the next pending job of these queues and names falls due (0 = one is due now; null = none waits), and whether one that must run alone is due. Paused queues count as empty. */
+  peek(queues: readonly string[], names: readonly string[]): Promise<{ dueInMs: number | null; aloneDue: boolean }>;
+
+  // ── recovery ──────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Leases that ended at least `expiredForMs` ago, oldest first; pages by `after` (the last one seen). */
+  expired(request: { expiredForMs: number; limit: number; after?: { leaseUntilMs: number; id: string } }): Promise<ExpiredLease[]>;
+  /** Applies the rescuer's decisions, each guarded by token and by the lease end it saw. Dependents follow as in `settle`. */
+  takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]>;
+  /** Sweep: ends the waiting of blocked jobs whose parents are all final (or gone), up to `limit`; returns how many it moved. In a healthy system 0. */
+  releaseBlocked(limit: number): Promise<number>;
+
+  // ── operators ─────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Buried or cancelled → pending, due now, attempts, deaths, lapses and `alone` reset, errors kept, unique key (if its scope still applies) taken again; pending → due now. Blocked, processing, completed: `not-allowed`. */
+  retry(id: string): Promise<ControlOutcome>;
+  /** Retries buried jobs, oldest first, up to `limit`; returns how many, and how many were left because another job holds their unique key. */
+  retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }>;
+  /** Pending, blocked → buried (reason `operator`); processing → `requested`; final → `already-final`. Not charged. */
+  bury(id: string): Promise<ControlOutcome>;
+  /** Pending, blocked → cancelled (reason `operator`); processing → `requested`; final → `already-final`. */
+  cancel(id: string): Promise<ControlOutcome>;
+  /** Removes the job with its log and keys (its dependents follow as after a cancel); processing → `requested`. */
+  delete(id: string): Promise<ControlOutcome>;
+  setPaused(queue: string, paused: boolean): Promise<void>;
+  pausedQueues(): Promise<string[]>;
+  /** Deletes final rows of these statuses that ended at least `olderThanMs` ago (a row's own `retentionMs` goes before it), with their log and keys, never one that a job which is not final waits for or waited for; up to `limit`, returns how many. */
+  purge(request: { statuses: readonly ('completed' | 'buried' | 'cancelled')[]; olderThanMs: number; limit: number }): Promise<number>;
+  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, and workers gone or silent for a day; up to `limit` each. */
+  purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number>;
+
+  // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
+  job(id: string): Promise<JobRecord | null>;
+  jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage>;
+  /** Of these ids, those that are known, in no order. Cheap enough to be asked often. */
+  endings(ids: readonly string[]): Promise<JobEnding[]>;
+  /** Full ids that end in this text (6 … 36 characters of a UUID), among live jobs and the newest 10,000 final ones; at most 10. */
+  idsEndingIn(suffix: string): Promise<string[]>;
+  /** Every queue that has a job or is paused, or the one asked for (zeros when unknown). */
+  stats(queue?: string): Promise<QueueStats[]>;
+
+  // ── log ───────────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Keeps at most 1,000 lines and 256 KB a job. Lines whose lease is not the job's present one are dropped. A repeated (token, seq) is kept once. */
+  appendLog(lines: readonly NewLogLine[]): Promise<void>;
+  log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]>;
+
+  // ── workers and duties ────────────────────────────────────────────────────────────────────────────────────────
+  /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`. */
+  register(report: WorkerReport, aliveMs: number): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }>;
+  /** Refreshes it. `unknown`: no registration of this id and incarnation; register again. */
+  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }>;
+  /** Marks it as gone (it said goodbye). */
+  unregister(id: string, incarnation: string): Promise<void>;
+  workers(): Promise<WorkerRecord[]>;
+  /** Takes or extends the singleton task `name` for `ttlMs`; false when another holder has it. */
+  takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean>;
+  releaseDuty(name: string, holder: string): Promise<void>;
+  /** The engine's own housekeeping (vacuum, checkpoint, folding of counters), told how many jobs were settled since the last call and whether nothing runs now. */
+  tidy(request: { settled: number; idle: boolean }): Promise<void>;
+
+  // ── wake-ups ──────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Calls `onWake` soon after jobs may have become claimable (queue names when known, else null). Hints only: may be late, doubled or missing. */
+  watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable>;
+}
+
+/** Ms to add to the database's clock; 0 in production, moved by tests. */
+export interface StorageClock {
+  offsetMs(): number;
+}
+
+export interface StorageOptions {
+  readonly clock?: StorageClock;
+  /** Deadline of one statement. @default 30 000 */
+  readonly statementTimeoutMs?: number;
+  /** Told what storage does by itself: reconnects, retries. Silent by default. */
+  readonly logger?: import('../internal/logger.js').Logger;
+}
