@@ -1,6 +1,9 @@
 import type { Lease, StopRequest } from './claimed-job.js';
 
-/** How a lease ends, as decided by the worker that holds it. Errors are the whole new `errors` text of the job. */
+/**
+ * How a lease ends, as decided by the worker that holds it. Errors are the whole new `errors` text of the job.
+ * A `delayMs` of 0 in `put-back` keeps the due time, so the job keeps its place; elsewhere it means due now.
+ */
 export type Settlement = Lease &
   (
     | { readonly kind: 'completed'; readonly result: string | null; readonly outcome?: 'skipped' }

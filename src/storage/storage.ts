@@ -42,6 +42,8 @@ export interface Storage {
   close(): Promise<void>;
   /** The database's clock plus the injected offset, epoch ms. */
   now(): Promise<number>;
+  /** How long the database server has been up, ms; null where there is no server that could have been away. Evidence for the rescuer. */
+  serverUptimeMs(): Promise<number | null>;
 
   // ── dispatch ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** Writes the jobs, in order, at most 1,000 a call; outcomes stand in the same order. A repeat answers `replayed` for what had been written, also when those jobs are final by now. Wakes watchers after commit. */
