@@ -1,0 +1,275 @@
+/** What is known about an error code before anything has gone wrong. */
+export interface ErrorCodeInfo {
+  /** Whether the same call, made again later, can succeed without anybody changing anything. */
+  readonly retryable: boolean;
+  /** What happened, in one sentence. */
+  readonly meaning: string;
+  /** What the reader can do about it, in one sentence. */
+  readonly fix: string;
+}
+
+/**
+ * Every code a `MillraceError` can carry. `docs/reference/errors.md` is generated from this list.
+ * A code is part of the public contract: it may be added, never renamed.
+ */
+export const errorCodes = {
+  // What the caller passed in.
+  'option-unknown': {
+    retryable: false,
+    meaning: 'An option was given that does not exist.',
+    fix: 'Correct the spelling, or remove it; the message names the nearest option that exists.',
+  },
+  'option-invalid': {
+    retryable: false,
+    meaning: 'An option has a value it cannot take.',
+    fix: 'Use a value of the form the message says it expected.',
+  },
+  'settings-invalid': {
+    retryable: false,
+    meaning: 'One or more settings cannot be used, alone or together.',
+    fix: 'Correct every setting in the list; all problems found are listed at once.',
+  },
+  'config-invalid': {
+    retryable: false,
+    meaning: 'The configuration file cannot be loaded, or what it exports is not a configuration.',
+    fix: 'Export the value of defineConfig({ … }) as the default export of millrace.config.ts.',
+  },
+  'usage-invalid': {
+    retryable: false,
+    meaning: 'A command was called with flags or arguments it does not understand.',
+    fix: 'Run the command with --help; it shows every flag and an example.',
+  },
+  'payload-invalid': {
+    retryable: false,
+    meaning: 'A job input cannot be kept as JSON, or the schema of the job refuses it.',
+    fix: 'Change the value at the path in the message to one that JSON and the schema can hold.',
+  },
+  'payload-too-large': {
+    retryable: false,
+    meaning: 'A job input is larger than the limit.',
+    fix: 'Keep the data in a file or a table and dispatch a reference to it.',
+  },
+  'json-invalid': {
+    retryable: false,
+    meaning: 'A text that should be JSON is not.',
+    fix: 'Correct the text at the position in the message.',
+  },
+  'queue-name-invalid': {
+    retryable: false,
+    meaning: 'A queue name or a list of queue names is not usable.',
+    fix: 'Use 1 to 100 letters, digits and _ . : -; separate several queues by commas.',
+  },
+  'job-name-invalid': {
+    retryable: false,
+    meaning: 'A job name is not usable.',
+    fix: 'Use 1 to 100 letters, digits and _ . : / -.',
+  },
+  'job-name-duplicate': {
+    retryable: false,
+    meaning: 'Two jobs were defined under one name.',
+    fix: 'Give one of them another name; a name stands for one handler.',
+  },
+  'job-name-unknown': {
+    retryable: false,
+    meaning: 'No job of this name was defined here.',
+    fix: 'Add the definition to jobs in the configuration, or correct the name.',
+  },
+  'cursor-invalid': {
+    retryable: false,
+    meaning: 'A page cursor is not one that Millrace made.',
+    fix: 'Pass the cursor of the previous page unchanged, or none to begin at the first page.',
+  },
+  'handler-not-inline': {
+    retryable: false,
+    meaning: 'The job has no handler that can run in this process.',
+    fix: 'Pass the definition with its run function, or run the job on a worker that has it.',
+  },
+
+  // What the state of jobs does not allow.
+  'job-not-found': {
+    retryable: false,
+    meaning: 'There is no job with this id.',
+    fix: 'Check the id; finished jobs are removed when their retention is over.',
+  },
+  'job-already-final': {
+    retryable: false,
+    meaning: 'The job has already ended, so this can no longer be done to it.',
+    fix: 'Look at the job; a job that has ended can be retried or deleted.',
+  },
+  'transition-illegal': {
+    retryable: false,
+    meaning: 'The job is in a status from which this step does not exist.',
+    fix: 'Look at the status of the job and choose what applies to it.',
+  },
+  'id-ambiguous': {
+    retryable: false,
+    meaning: 'A shortened id fits more than one job.',
+    fix: 'Give more characters of the id, or all of it.',
+  },
+  'idempotency-conflict': {
+    retryable: false,
+    meaning: 'The idempotency key was used before with another name or input.',
+    fix: 'Use a new key for new work, or send exactly what was sent the first time.',
+  },
+  'parent-not-found': {
+    retryable: false,
+    meaning: 'A job was to wait for a job that does not exist.',
+    fix: 'Dispatch the job to wait for first, or correct its id.',
+  },
+  'dependency-cycle': {
+    retryable: false,
+    meaning: 'Jobs were to wait for each other in a circle, so none of them could ever start.',
+    fix: 'Remove one of the dependencies on the path in the message.',
+  },
+  'worker-not-found': {
+    retryable: false,
+    meaning: 'There is no worker with this id.',
+    fix: 'List the workers; those silent for long are forgotten.',
+  },
+
+  // What became of an awaited job or of a call.
+  'job-failed': {
+    retryable: false,
+    meaning: 'The awaited job failed for good and was buried.',
+    fix: 'Look at its failures, cure the cause, then retry the job.',
+  },
+  'job-cancelled': {
+    retryable: false,
+    meaning: 'The awaited job was cancelled.',
+    fix: 'Retry the job if its work is still wanted.',
+  },
+  'result-timeout': {
+    retryable: true,
+    meaning: 'The awaited job had not ended when the time to wait for its result was over.',
+    fix: 'Wait again or longer; the job itself goes on.',
+  },
+  'deadline-exceeded': {
+    retryable: true,
+    meaning: 'An operation did not finish within its deadline; the message names which one.',
+    fix: 'Look at what it waited for; raise the deadline only when the time is really needed.',
+  },
+  aborted: {
+    retryable: false,
+    meaning: 'The operation was given up because its signal was aborted.',
+    fix: 'Nothing, when you aborted it; otherwise look at the cause.',
+  },
+  closed: {
+    retryable: false,
+    meaning: 'The client, storage or service was closed and takes no more calls.',
+    fix: 'Make the call before closing, or open a new one.',
+  },
+  'lease-lost': {
+    retryable: false,
+    meaning: 'The right to run the job was lost, so nothing more can be written about this run.',
+    fix: 'Stop the work; the job runs elsewhere or has ended.',
+  },
+
+  // The database.
+  'database-url-invalid': {
+    retryable: false,
+    meaning: 'The database address cannot be understood.',
+    fix: 'Use sqlite:<file>, sqlite::memory:, postgres://… or mysql://….',
+  },
+  'driver-missing': {
+    retryable: false,
+    meaning: 'The package that talks to this database is not installed or cannot be loaded.',
+    fix: 'Install the package that the message names.',
+  },
+  'database-unreachable': {
+    retryable: true,
+    meaning: 'No connection to the database can be made.',
+    fix: 'Check that it runs and that host, port and network are right; workers go on trying.',
+  },
+  'database-access-denied': {
+    retryable: false,
+    meaning: 'The database refused the user, the password or a permission.',
+    fix: 'Correct the user and password in the address, or grant what the message names.',
+  },
+  'database-not-found': {
+    retryable: false,
+    meaning: 'The server answers, but has no database of this name.',
+    fix: 'Create the database, or correct its name in the address.',
+  },
+  'database-too-old': {
+    retryable: false,
+    meaning: 'The version of the database server is older than Millrace can use.',
+    fix: 'Use PostgreSQL 13, MySQL 8.0.1, MariaDB 10.6 or newer.',
+  },
+  'database-read-only': {
+    retryable: false,
+    meaning: 'The database takes no writes.',
+    fix: 'Connect to the primary, or make the file and its folder writable.',
+  },
+  'database-full': {
+    retryable: true,
+    meaning: 'The disk or the quota of the database is full.',
+    fix: 'Free space; nothing that was stored is lost, and workers go on trying.',
+  },
+  'database-locked': {
+    retryable: true,
+    meaning: 'Another process held the database until the deadline.',
+    fix: 'Find the long transaction (millrace doctor shows it) and end it; then try again.',
+  },
+  'database-corrupt': {
+    retryable: false,
+    meaning: 'The file is not a database, or is damaged.',
+    fix: 'Check the path; restore a damaged file from a backup.',
+  },
+  'connection-lost': {
+    retryable: true,
+    meaning: 'The connection to the database ended during a call.',
+    fix: 'Try again; calls that carry their own id are safe to repeat.',
+  },
+  'transaction-conflict': {
+    retryable: true,
+    meaning: 'Transactions were in each other’s way more often than could be retried.',
+    fix: 'Try again; keep transactions that touch jobs short.',
+  },
+  'query-failed': {
+    retryable: false,
+    meaning: 'The database refused a statement for a reason that has no code of its own.',
+    fix: 'Look at the cause; if the statement is ours, please report it.',
+  },
+
+  // The schema.
+  'schema-missing': {
+    retryable: false,
+    meaning: 'The database has no Millrace tables yet.',
+    fix: 'Run: millrace migrate.',
+  },
+  'schema-too-old': {
+    retryable: false,
+    meaning: 'The tables are older than this version of Millrace needs.',
+    fix: 'Run: millrace migrate.',
+  },
+  'schema-too-new': {
+    retryable: false,
+    meaning: 'The tables were migrated by a newer Millrace that no longer admits this version.',
+    fix: 'Upgrade the package in this process.',
+  },
+  'migration-failed': {
+    retryable: false,
+    meaning: 'A migration could not be applied.',
+    fix: 'Look at the cause, cure it and run millrace migrate again; it goes on where it stopped.',
+  },
+
+  // This machine, and ourselves.
+  'state-dir-unusable': {
+    retryable: false,
+    meaning: 'The state folder cannot be created or written.',
+    fix: 'Make the folder writable, or name another one by MILLRACE_STATE_DIR.',
+  },
+  internal: {
+    retryable: false,
+    meaning: 'Something happened that Millrace holds to be impossible.',
+    fix: 'Please report it with the message and the details.',
+  },
+} as const satisfies Record<string, ErrorCodeInfo>;
+
+/** The codes of `errorCodes`. */
+export type ErrorCode = keyof typeof errorCodes;
+
+/** Whether a text is a code of this version. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorCodes, text);
+}

@@ -1,0 +1,132 @@
+import { describeFailure } from './failure.js';
+
+/** Facts that go with a log line. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Where Millrace logs to. Any logger with these four methods fits, the console included.
+ * A method must not throw.
+ */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+/** Levels from the most to the least talkative. */
+export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** Drops everything. */
+export const silentLogger: Logger = Object.freeze({
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+});
+
+export interface LineLoggerOptions {
+  /** Takes one finished line, without the line break. */
+  readonly write: (line: string) => void;
+  /** The least level that is written. @default 'info' */
+  readonly level?: LogLevel | undefined;
+  /** Write one JSON object a line instead of text. @default false */
+  readonly json?: boolean | undefined;
+  /** The time of a line. @default the system's clock */
+  readonly now?: (() => Date) | undefined;
+}
+
+/**
+ * A logger that writes one line per call: `time level message key=value …`, or a JSON object.
+ * Line breaks and control characters are escaped, passwords in addresses masked, and a line that
+ * cannot be written is dropped: logging never ends what it reports on.
+ */
+export function createLineLogger(options: LineLoggerOptions): Logger {
+  const { write, level = 'info', json = false, now = () => new Date() } = options;
+  const least = logLevels.indexOf(level);
+  const toLine = json ? jsonLine : textLine;
+  const logAt = (name: Exclude<LogLevel, 'silent'>) => {
+    if (logLevels.indexOf(name) < least) return () => undefined;
+    return (message: string, fields?: LogFields): void => {
+      try {
+        write(toLine(now().toISOString(), name, message, fields ?? {}));
+      } catch {
+        // A full disk or a closed pipe must not end the work that is being logged.
+      }
+    };
+  };
+  return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') };
+}
+
+/** A logger that adds the same facts to every line. */
+export function withLogFields(logger: Logger, extra: LogFields): Logger {
+  return {
+    debug: (message, fields) => logger.debug(message, { ...extra, ...fields }),
+    info: (message, fields) => logger.info(message, { ...extra, ...fields }),
+    warn: (message, fields) => logger.warn(message, { ...extra, ...fields }),
+    error: (message, fields) => logger.error(message, { ...extra, ...fields }),
+  };
+}
+
+function textLine(time: string, level: string, message: string, fields: LogFields): string {
+  let line = `${time} ${level.padEnd(5)} ${escapeControls(maskUrl(message))}`;
+  for (const [key, value] of Object.entries(fields)) {
+    if (value !== undefined) line += ` ${escapeControls(key)}=${textField(value)}`;
+  }
+  return line;
+}
+
+function textField(value: unknown): string {
+  const text = maskUrl(fieldText(value));
+  return text !== '' && /^[^\s"=\p{Cc}]+$/u.test(text) ? text : JSON.stringify(text);
+}
+
+function fieldText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Error) return describeFailure(value).message;
+  if (typeof value === 'object' && value !== null) return safeJson(value);
+  return String(value);
+}
+
+function jsonLine(time: string, level: string, message: string, fields: LogFields): string {
+  const entries = Object.entries(fields).map(([key, value]) => [key, jsonField(value)] as const);
+  return JSON.stringify({
+    ...Object.fromEntries(entries),
+    time,
+    level,
+    message: maskUrl(message),
+  });
+}
+
+function jsonField(value: unknown): unknown {
+  if (typeof value === 'string') return maskUrl(value);
+  if (value instanceof Error) return describeFailure(value);
+  if (typeof value === 'bigint') return String(value);
+  return typeof value === 'object' && value !== null ? JSON.parse(maskUrl(safeJson(value))) : value;
+}
+
+function safeJson(value: object): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch {
+    // Cyclic, or its toJSON throws: name it rather than lose the line.
+    return '"[unprintable]"';
+  }
+}
+
+function escapeControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
+}
+
+const userInfoPattern = /([a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*):[^\s/"]*@/gi;
+const secretParameterPattern = /([?&](?:password|passwd|pwd|token|secret|sslpassword)=)[^&\s"]*/gi;
+
+/**
+ * The text with the password of every address in it replaced by `***`, also one that contains an
+ * unescaped `@`, and those given as query parameters. Everything else is left as it was.
+ */
+export function maskUrl(text: string): string {
+  if (!text.includes('://') && !text.includes('=')) return text;
+  return text.replace(userInfoPattern, '$1:***@').replace(secretParameterPattern, '$1***');
+}
