@@ -1,0 +1,191 @@
+import { describeValue } from './describe-value.js';
+import { formatDuration, parseDuration } from './duration.js';
+import { isMillraceError, MillraceError } from './errors.js';
+import { isQueueName, queueNameRule } from './name-rule.js';
+
+/** In what a setting is measured after it was parsed; ms and bytes are part of its resolved name. */
+export type SettingUnit = 'ms' | 'bytes' | 'count' | 'days' | 'text' | 'choice' | 'list';
+
+/** One setting, wherever it comes from. */
+export interface Setting<T, Unit extends SettingUnit> {
+  /** The environment variable. */
+  readonly env: string;
+  /** The value when nobody says otherwise, after parsing. */
+  readonly default: T;
+  readonly unit: Unit;
+  /** What it does, in one or two sentences for the reference. */
+  readonly meaning: string;
+  /** What it can be, in words for messages and the reference. */
+  readonly expected: string;
+  /**
+   * The value of what a flag, a variable or a config file says. `isText` tells a flag or variable,
+   * where everything is a text, from a value of the config file.
+   *
+   * @throws MillraceError `option-invalid`, its message without the name of the setting
+   */
+  parse(raw: unknown, isText: boolean): T;
+  /** The value as a person would write it. */
+  format(value: T): string;
+}
+
+interface Described {
+  readonly env: string;
+  readonly meaning: string;
+}
+
+/** Made by every parser for a value that it can't take. */
+function refused(expected: string, got: unknown): MillraceError {
+  return new MillraceError('option-invalid', `expected ${expected}, got ${describeValue(got)}`);
+}
+
+/**
+ * A length of time. Texts are those of `parseDuration`; a flag or variable that is a bare number
+ * counts seconds, as operators are used to, while a number in a config file counts milliseconds,
+ * as everywhere in the API.
+ */
+export function durationSetting(
+  about: Described & { defaultMs: number; minMs: number; maxMs: number },
+): Setting<number, 'ms'> {
+  const { env, meaning, defaultMs, minMs, maxMs } = about;
+  const expected = `a duration from ${formatDuration(minMs)} to ${formatDuration(maxMs)}`;
+  return {
+    env,
+    meaning,
+    default: defaultMs,
+    unit: 'ms',
+    expected,
+    format: formatDuration,
+    parse(raw, isText) {
+      const isBare = isText && typeof raw === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(raw);
+      try {
+        return parseDuration(isBare ? `${raw.trim()}s` : raw, { name: env, min: minMs, max: maxMs });
+      } catch (error) {
+        if (!isMillraceError(error)) throw error;
+        throw refused(`${expected} such as '${formatDuration(defaultMs)}'`, raw);
+      }
+    },
+  };
+}
+
+/** A whole number. */
+export function countSetting<Unit extends 'count' | 'days'>(
+  about: Described & { default: number; min: number; max: number; unit: Unit },
+): Setting<number, Unit> {
+  const { env, meaning, min, max, unit } = about;
+  const expected = `a whole number from ${min} to ${max}`;
+  return {
+    env,
+    meaning,
+    default: about.default,
+    unit,
+    expected,
+    format: String,
+    parse(raw, isText) {
+      const value = isText && typeof raw === 'string' && /^\s*\d+\s*$/.test(raw) ? Number(raw) : raw;
+      if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+        throw refused(expected, raw);
+      }
+      return value;
+    },
+  };
+}
+
+const bytesOfUnit = { B: 1, KB: 1024, MB: 1024 ** 2 } as const;
+
+/** A size: a number of bytes, or a text with KB or MB of 1024. */
+export function sizeSetting(
+  about: Described & { defaultBytes: number; minBytes: number; maxBytes: number },
+): Setting<number, 'bytes'> {
+  const { env, meaning, defaultBytes, minBytes, maxBytes } = about;
+  const expected = `a size from ${formatSize(minBytes)} to ${formatSize(maxBytes)}`;
+  return {
+    env,
+    meaning,
+    default: defaultBytes,
+    unit: 'bytes',
+    expected,
+    format: formatSize,
+    parse(raw) {
+      const match = typeof raw === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*(B|KB|MB)?\s*$/i.exec(raw) : null;
+      const unit = (match?.[2]?.toUpperCase() ?? 'B') as keyof typeof bytesOfUnit;
+      const bytes = match === null ? raw : Math.round(Number(match[1]) * bytesOfUnit[unit]);
+      if (typeof bytes !== 'number' || !Number.isInteger(bytes) || bytes < minBytes || bytes > maxBytes) {
+        throw refused(`${expected}, in bytes or such as '${formatSize(defaultBytes)}'`, raw);
+      }
+      return bytes;
+    },
+  };
+}
+
+function formatSize(bytes: number): string {
+  if (bytes > 0 && bytes % bytesOfUnit.MB === 0) return `${bytes / bytesOfUnit.MB}MB`;
+  if (bytes > 0 && bytes % bytesOfUnit.KB === 0) return `${bytes / bytesOfUnit.KB}KB`;
+  return `${bytes}B`;
+}
+
+/** A text that is not empty. */
+export function textSetting(
+  about: Described & { default: string; expected: string },
+): Setting<string, 'text'> {
+  return {
+    env: about.env,
+    meaning: about.meaning,
+    default: about.default,
+    unit: 'text',
+    expected: about.expected,
+    format: (value) => value,
+    parse(raw) {
+      if (typeof raw !== 'string' || raw.trim() === '' || raw.includes('\0')) {
+        throw refused(about.expected, raw);
+      }
+      return raw.trim();
+    },
+  };
+}
+
+/** One of a few words. */
+export function choiceSetting<const Choice extends string>(
+  about: Described & { default: Choice; choices: readonly Choice[] },
+): Setting<Choice, 'choice'> {
+  const expected = `one of ${about.choices.join(', ')}`;
+  return {
+    env: about.env,
+    meaning: about.meaning,
+    default: about.default,
+    unit: 'choice',
+    expected,
+    format: (value) => value,
+    parse(raw) {
+      const wanted = typeof raw === 'string' ? raw.trim().toLowerCase() : raw;
+      const choice = about.choices.find((known) => known === wanted);
+      if (choice === undefined) throw refused(expected, raw);
+      return choice;
+    },
+  };
+}
+
+/** Queue names in strict order; the full rules of such lists stand in `core/queue-list.ts`. */
+export function queueListSetting(
+  about: Described & { default: readonly string[] },
+): Setting<readonly string[], 'list'> {
+  const expected = `queue names, separated by commas, each ${queueNameRule} and named once`;
+  return {
+    env: about.env,
+    meaning: about.meaning,
+    default: about.default,
+    unit: 'list',
+    expected,
+    format: (value) => value.join(','),
+    parse(raw) {
+      const names: unknown = typeof raw === 'string' ? raw.split(',').map((name) => name.trim()) : raw;
+      if (!Array.isArray(names) || names.length === 0 || !names.every(isQueueName)) {
+        throw refused(expected, raw);
+      }
+      if (new Set(names).size < names.length) throw refused(expected, raw);
+      if (typeof raw === 'string' && names.some((name) => /:\d+$/.test(name))) {
+        throw refused('queue names in strict order (weights are not supported in this version)', raw);
+      }
+      return Object.freeze([...names]);
+    },
+  };
+}
