@@ -1,0 +1,198 @@
+import { logLevels } from './logger.js';
+import {
+  choiceSetting,
+  countSetting,
+  durationSetting,
+  queueListSetting,
+  type Setting,
+  type SettingUnit,
+  sizeSetting,
+  textSetting,
+} from './setting-kinds.js';
+
+const second = 1000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/**
+ * Every setting: the one list from which code, `millrace settings`, the reference and the warning
+ * about unknown variables are made. The key is its name in a config file and, in kebab-case, as a flag.
+ */
+export const settings = Object.freeze({
+  database: textSetting({
+    env: 'MILLRACE_DATABASE',
+    default: 'sqlite:millrace.db',
+    expected: 'sqlite:<file>, postgres://… or mysql://…',
+    meaning: 'Where jobs are kept.',
+  }),
+  databaseTimeout: durationSetting({
+    env: 'MILLRACE_DATABASE_TIMEOUT',
+    defaultMs: 30 * second,
+    minMs: second,
+    maxMs: hour,
+    meaning:
+      'How long one call may wait for the database, retries included, before it fails. A worker goes on trying after that.',
+  }),
+  stateDir: textSetting({
+    env: 'MILLRACE_STATE_DIR',
+    default: '.millrace',
+    expected: 'the path of a folder',
+    meaning:
+      'The folder from which a worker takes its identity, relative to the config file. Keep it across restarts: make it a volume in containers.',
+  }),
+  queue: queueListSetting({
+    env: 'MILLRACE_QUEUE',
+    default: Object.freeze(['default']),
+    meaning:
+      'The queues a worker serves, in strict order: a queue is served only while those before it have nothing that can run.',
+  }),
+  concurrency: countSetting({
+    env: 'MILLRACE_CONCURRENCY',
+    default: 10,
+    min: 1,
+    max: 10_000,
+    unit: 'count',
+    meaning: 'How many inline jobs a worker runs at once.',
+  }),
+  attempts: countSetting({
+    env: 'MILLRACE_ATTEMPTS',
+    default: 3,
+    min: 1,
+    max: 1000,
+    unit: 'count',
+    meaning: 'How many failed attempts a job that does not say may have before it is buried.',
+  }),
+  retryBackoff: choiceSetting({
+    env: 'MILLRACE_RETRY_BACKOFF',
+    default: 'exponential',
+    choices: ['exponential', 'linear', 'fixed'],
+    meaning:
+      'How the wait before a retry grows for a job that does not say. The default waits a random part of min(1 h, 5 s × 2^(n−1)) after the n-th failure.',
+  }),
+  maxExecutionTime: durationSetting({
+    env: 'MILLRACE_MAX_EXECUTION_TIME',
+    defaultMs: 300 * second,
+    minMs: 100,
+    maxMs: 30 * day,
+    meaning:
+      'The time limit of an attempt of a job without a timeout, and the whole time of a worker started with --once.',
+  }),
+  killGrace: durationSetting({
+    env: 'MILLRACE_KILL_GRACE',
+    defaultMs: 5 * second,
+    minMs: 0,
+    maxMs: hour,
+    meaning: 'How long a handler may go on after its signal has fired before its attempt is ended without it.',
+  }),
+  staleTimeout: durationSetting({
+    env: 'MILLRACE_STALE_TIMEOUT',
+    defaultMs: 45 * second,
+    minMs: 3 * second,
+    maxMs: day,
+    meaning:
+      'The length of a lease: how long a job stays with a worker that gives no sign of life. At least three heartbeats.',
+  }),
+  heartbeat: durationSetting({
+    env: 'MILLRACE_HEARTBEAT',
+    defaultMs: 15 * second,
+    minMs: 200,
+    maxMs: hour,
+    meaning:
+      'How often a worker says that it lives and renews its leases. A quarter of WORKER_TTL is used when that is shorter.',
+  }),
+  workerTtl: durationSetting({
+    env: 'WORKER_TTL',
+    defaultMs: 120 * second,
+    minMs: second,
+    maxMs: day,
+    meaning: 'How long after its last sign of life a worker is shown as offline.',
+  }),
+  workerSleep: durationSetting({
+    env: 'MILLRACE_WORKER_SLEEP',
+    defaultMs: second,
+    minMs: 10,
+    maxMs: hour,
+    meaning: 'How long an idle worker waits before it looks for jobs by itself, should a wake-up get lost.',
+  }),
+  stopTimeout: durationSetting({
+    env: 'MILLRACE_STOP_TIMEOUT',
+    defaultMs: 25 * second,
+    minMs: 0,
+    maxMs: day,
+    meaning:
+      'How long running jobs may go on after TERM or INT; then they are aborted and put back without being charged an attempt.',
+  }),
+  maxPayload: sizeSetting({
+    env: 'MILLRACE_MAX_PAYLOAD',
+    defaultBytes: 1024 ** 2,
+    minBytes: 1024,
+    maxBytes: 1024 ** 2,
+    meaning: 'The largest input and the largest result of a job, as JSON. Larger data belongs in files.',
+  }),
+  retentionDays: countSetting({
+    env: 'MILLRACE_RETENTION_DAYS',
+    default: 7,
+    min: 0,
+    max: 36_500,
+    unit: 'days',
+    meaning: 'How long completed and cancelled jobs are kept. Buried ones stay until they are purged.',
+  }),
+  logRetentionDays: countSetting({
+    env: 'MILLRACE_LOG_RETENTION_DAYS',
+    default: 30,
+    min: 0,
+    max: 36_500,
+    unit: 'days',
+    meaning: 'How long the log lines of jobs are kept.',
+  }),
+  logLevel: choiceSetting({
+    env: 'MILLRACE_LOG_LEVEL',
+    default: 'info',
+    choices: logLevels,
+    meaning: 'The least important lines that a command writes to its log.',
+  }),
+  logFormat: choiceSetting({
+    env: 'MILLRACE_LOG_FORMAT',
+    default: 'text',
+    choices: ['text', 'json'],
+    meaning: 'Whether a command logs lines for people or JSON objects.',
+  }),
+} satisfies Record<string, Setting<unknown, SettingUnit>>);
+
+type Registry = typeof settings;
+
+/** The name of a setting in a config file: `killGrace`. */
+export type SettingName = keyof Registry;
+
+/** What of a setting's value is known by its name: `killGraceMs`, `maxPayloadBytes`, `concurrency`. */
+export type ResolvedName<Name extends SettingName> = Registry[Name]['unit'] extends 'ms'
+  ? `${Name}Ms`
+  : Registry[Name]['unit'] extends 'bytes'
+    ? `${Name}Bytes`
+    : Name;
+
+/** All settings after defaults, by resolved name. Frozen. */
+export type SettingValues = {
+  readonly [Name in SettingName as ResolvedName<Name>]: ReturnType<Registry[Name]['parse']>;
+};
+
+/** The names of all settings, in the order of the reference. */
+export const settingNames = Object.freeze(Object.keys(settings) as SettingName[]);
+
+/** `killGrace` is known as `killGraceMs` once resolved. */
+export function resolvedName<Name extends SettingName>(name: Name): ResolvedName<Name> {
+  const { unit } = settings[name];
+  const suffix = unit === 'ms' ? 'Ms' : unit === 'bytes' ? 'Bytes' : '';
+  return `${name}${suffix}` as ResolvedName<Name>;
+}
+
+/** The flag of a setting: `killGrace` is `--kill-grace`. */
+export function settingFlag(name: SettingName): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** How often a worker beats, in ms: its heartbeat, or a quarter of WORKER_TTL when that is shorter. */
+export function heartbeatIntervalMs(values: Pick<SettingValues, 'heartbeatMs' | 'workerTtlMs'>): number {
+  return Math.min(values.heartbeatMs, Math.floor(values.workerTtlMs / 4));
+}
