@@ -27,15 +27,18 @@ export interface JobRecord extends JobSummary {
   /** JSON array of `AttemptFailure`, or null. */
   readonly errors: string | null;
   readonly outcome: 'skipped' | null;
-  /** Why it is buried, cancelled or was put back; null when nothing is to be said. */
+  /** Why it is buried, cancelled or was put back; forgotten when it is claimed or retried. */
   readonly reason: BuryReason | string | null;
+  /** Null unless processing. */
   readonly stopRequest: StopRequest | null;
   /** Null unless processing. */
   readonly leaseUntilMs: number | null;
+  /** False unless processing. */
   readonly started: boolean;
   readonly lapses: number;
   /** Runs only by a claim with `alone`. */
   readonly alone: boolean;
+  /** As dispatched, also when it is no longer held. */
   readonly uniqueKey: string | null;
   readonly retentionMs: number | null;
   /** Jobs it still waits for. Empty unless blocked. */

@@ -3,9 +3,9 @@ export type FailedParentPolicy = 'bury' | 'cancel' | 'run';
 
 /**
  * How long a unique key is held.
- * - `waiting`: until the job is first claimed; a retry or put-back does not take it again.
+ * - `waiting`: until the job is first claimed or final; a retry or put-back does not take it again.
  * - `active`: until the job is final (completed, buried, cancelled) or deleted.
- * - `period`: for `periodMs` from the dispatch, whatever becomes of the job; a deletion frees it.
+ * - `period`: for `periodMs` from the dispatch, whatever becomes of the job, also past its purge; a deletion frees it. The key is free again when it has passed.
  */
 export type UniqueScope = 'waiting' | 'active' | 'period';
 

@@ -21,9 +21,9 @@ export type Settlement = Lease &
 export type BuryReason = 'attempts-exhausted' | 'non-retriable' | 'poison' | 'operator' | 'parent-failed';
 
 /**
- * - `done`: applied now, or this very settlement (same token, job final) had been applied before.
+ * - `done`: applied now, or a settlement had ended the job under this very token before.
  * - `lease-lost`: the token no longer holds the job; nothing was changed.
- * - `already-final`: the job is final (or gone) and another hand ended it; nothing was changed.
+ * - `already-final`: the job is gone, or final and another hand ended it (another token, an operator, the rescuer); nothing was changed.
  */
 export type SettleOutcome = 'done' | 'lease-lost' | 'already-final';
 
@@ -48,7 +48,7 @@ export interface ExpiredLease extends Lease {
 /** What the rescuer decided about an expired lease; guarded by token and by the `leaseUntilMs` that it saw. */
 export type TakeBack = Lease & { readonly leaseUntilMs: number } &
   (
-    /** It never started: lapses + 1, due at once. */
+    /** It never started: lapses + 1, its due time kept. */
     | { readonly kind: 'lapsed' }
     /** It died: deaths + 1, due after `delayMs`; `alone` from then on it runs only by a claim with `alone`. */
     | { readonly kind: 'died'; readonly delayMs: number; readonly alone: boolean; readonly errors: string }

@@ -19,6 +19,10 @@
  * - Order: priority (high first), then due time, then id. Nothing that can't run (not due, blocked, paused queue, unknown
  *   name, must run alone) hides or delays what can.
  *
+ * What ends a job ends it for those that wait: completed counts as met; buried, cancelled and deleted act by each
+ * dependent's policy, at once and on down (`reason` is then `parent-failed`, nothing is charged). An ending counts once: a
+ * parent that is retried later does not make anyone wait again. A blocked job keeps its own due time.
+ *
  * Locks, where a transaction takes several: parents before dependents, and within each in ascending id; then keys.
  *
  * What it does not promise: that a wake-up arrives (they are hints), that a log line is kept, that a lease which has
@@ -46,13 +50,13 @@ export interface Storage {
   serverUptimeMs(): Promise<number | null>;
 
   // ── dispatch ──────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Writes the jobs, in order, at most 1,000 a call; outcomes stand in the same order. A repeat answers `replayed` for what had been written, also when those jobs are final by now. Wakes watchers after commit. */
+  /** Writes the jobs, in order, at most 1,000 a call; outcomes stand in the same order. A repeat answers `replayed` for what had been written, also when those jobs are final by now. What stands against a row is looked at in this order, the first answers: its id, its idempotency key, its unique key, its parents. Rows of one call see the earlier ones. Wakes watchers after commit. */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]>;
 
   // ── the life of a lease ───────────────────────────────────────────────────────────────────────────────────────
-  /** Takes due jobs in order. A repeat of a token returns those of its jobs that are still held under it, and takes none. */
+  /** Takes due jobs in order. A repeat of a token returns those of its jobs that are still held under it, and takes none; when none is, it is a fresh claim. */
   claim(request: ClaimRequest): Promise<ClaimedJob[]>;
-  /** Ends leases, at most 1,000 a call; outcomes stand in the same order. A stop request turns every kind but `completed` into what it asks for. Releases, buries or cancels dependents in the same transaction. A repeat answers `done` where the job is final under this token, else `lease-lost`. */
+  /** Ends leases, at most 1,000 a call; outcomes stand in the same order. A stop request turns every kind but `completed` into what it asks for (reason `operator`); what the attempt itself did (charge, errors) is recorded all the same. Releases, buries or cancels dependents in the same transaction. A repeat answers `done` where the job is final under this token, else `lease-lost`. */
   settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]>;
   /** `settle` and then `claim`, in one round trip and commit where the engine can. Each keeps its own rules for a repeat. */
   exchange(settlements: readonly Settlement[], request: ClaimRequest): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }>;
@@ -62,23 +66,23 @@ export interface Storage {
   renew(incarnation: string, leaseMs: number): Promise<HeldLease[]>;
   /** What the incarnation holds, extending nothing. */
   held(incarnation: string): Promise<HeldLease[]>;
-  /** When an idle worker should look again: ms until the next pending job of these queues and names falls due (0 = one is due now; null = none waits), and whether one that must run alone is due. Paused queues count as empty. */
+  /** When an idle worker should look again: ms until the next pending job of these queues and names falls due (0 = one is due now; null = none waits), those that must run alone left out, and whether one of these is due. Paused queues count as empty. */
   peek(queues: readonly string[], names: readonly string[]): Promise<{ dueInMs: number | null; aloneDue: boolean }>;
 
   // ── recovery ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** Leases that ended at least `expiredForMs` ago, oldest first; pages by `after` (the last one seen). */
   expired(request: { expiredForMs: number; limit: number; after?: { leaseUntilMs: number; id: string } }): Promise<ExpiredLease[]>;
-  /** Applies the rescuer's decisions, each guarded by token and by the lease end it saw. Dependents follow as in `settle`. */
+  /** Applies the rescuer's decisions, each guarded by token and by the lease end it saw. A stop request recorded in the meantime goes before every kind, as in `settle`. Dependents follow as in `settle`. */
   takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]>;
   /** Sweep: ends the waiting of blocked jobs whose parents are all final (or gone), up to `limit`; returns how many it moved. In a healthy system 0. */
   releaseBlocked(limit: number): Promise<number>;
 
   // ── operators ─────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Buried or cancelled → pending, due now, attempts, deaths, lapses and `alone` reset, errors kept, unique key (if its scope still applies) taken again; pending → due now. Blocked, processing, completed: `not-allowed`. */
+  /** Buried or cancelled → pending, due now, attempts, deaths, lapses and `alone` reset, errors kept, unique key taken again if its scope is `active`; pending → due now, its reason forgotten. Blocked, processing, completed: `not-allowed`. */
   retry(id: string): Promise<ControlOutcome>;
-  /** Retries buried jobs, oldest first, up to `limit`; returns how many, and how many were left because another job holds their unique key. */
+  /** Retries buried jobs in ascending id until `limit` were retried; returns how many, and how many it passed over because another job holds their unique key. */
   retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }>;
-  /** Pending, blocked → buried (reason `operator`); processing → `requested`; final → `already-final`. Not charged. */
+  /** Pending, blocked → buried (reason `operator`); processing → `requested` (of several requests the last one stands); final → `already-final`. Not charged. */
   bury(id: string): Promise<ControlOutcome>;
   /** Pending, blocked → cancelled (reason `operator`); processing → `requested`; final → `already-final`. */
   cancel(id: string): Promise<ControlOutcome>;
@@ -86,9 +90,9 @@ export interface Storage {
   delete(id: string): Promise<ControlOutcome>;
   setPaused(queue: string, paused: boolean): Promise<void>;
   pausedQueues(): Promise<string[]>;
-  /** Deletes final rows of these statuses that ended at least `olderThanMs` ago (a row's own `retentionMs` goes before it), with their log and keys, never one that a job which is not final waits for or waited for; up to `limit`, returns how many. */
+  /** Deletes final rows of these statuses that ended at least `olderThanMs` ago (for completed and cancelled ones the row's own `retentionMs` goes before it), with their log and keys but for a unique period that still runs, never one that a job which is not final waits for or waited for; up to `limit`, returns how many. */
   purge(request: { statuses: readonly ('completed' | 'buried' | 'cancelled')[]; olderThanMs: number; limit: number }): Promise<number>;
-  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, and workers gone or silent for a day; up to `limit` each. */
+  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, and workers whose last word (heartbeat or goodbye) is a day old; up to `limit` each. */
   purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number>;
 
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -98,18 +102,18 @@ export interface Storage {
   endings(ids: readonly string[]): Promise<JobEnding[]>;
   /** Full ids that end in this text (6 … 36 characters of a UUID), among live jobs and the newest 10,000 final ones; at most 10. */
   idsEndingIn(suffix: string): Promise<string[]>;
-  /** Every queue that has a job or is paused, or the one asked for (zeros when unknown). */
+  /** Every queue that has a job or is paused (queues that had one may be listed too), or the one asked for (zeros when unknown). */
   stats(queue?: string): Promise<QueueStats[]>;
 
   // ── log ───────────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Keeps at most 1,000 lines and 256 KB a job. Lines whose lease is not the job's present one are dropped. A repeated (token, seq) is kept once. */
+  /** Keeps at most 1,000 lines and 256 KB a job; what comes beyond is dropped. Lines whose lease is not the job's present one are dropped. A repeated (token, seq) is kept once. */
   appendLog(lines: readonly NewLogLine[]): Promise<void>;
   log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]>;
 
   // ── workers and duties ────────────────────────────────────────────────────────────────────────────────────────
   /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`. */
   register(report: WorkerReport, aliveMs: number): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }>;
-  /** Refreshes it. `unknown`: no registration of this id and incarnation; register again. */
+  /** Refreshes it. `unknown`: no registration of this id and incarnation, or it said goodbye; register again. */
   heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }>;
   /** Marks it as gone (it said goodbye). */
   unregister(id: string, incarnation: string): Promise<void>;

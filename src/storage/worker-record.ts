@@ -22,6 +22,7 @@ export interface WorkerReport {
 
 export interface WorkerRecord extends WorkerReport {
   readonly adminState: AdminState;
+  /** When this incarnation first registered. */
   readonly startedAtMs: number;
   readonly heartbeatAtMs: number;
   /** Since the last heartbeat, by the database's clock. */
