@@ -11,7 +11,7 @@ export default defineConfig(({ mode }) => {
       include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'scripts/**/*.test.ts'],
       exclude: ['**/node_modules/**', 'dist/**', ...(isQuick ? SLOW : [])],
       globalSetup: ['test/support/global-setup.ts'],
-      reporters: ['default'],
+      reporters: ['default', './test/support/summary-reporter.ts'],
       pool: 'forks',
       // Two cores, shared with the database servers: more files at once only make the clocks of tests lie.
       maxWorkers: 2,

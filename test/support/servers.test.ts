@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
-import { currentRun, type ServerEngine, serverAvailable, type TestServers, testDatabase } from './servers.js';
 import { newDatabaseName } from './servers/databases.js';
 import { openServers } from './servers/open-servers.js';
 import { ADAPTERS } from './servers/resolve.js';
+import { currentRun, type ServerEngine, serverAvailable, type TestServers, testDatabase } from './servers.js';
 import { waitFor } from './wait-for.js';
 
 const JITI = join(dirname(createRequire(import.meta.url).resolve('jiti/package.json')), 'lib/jiti-cli.mjs');
@@ -104,7 +104,9 @@ async function databases(engine: ServerEngine, url: string, prefix: string): Pro
 
 function foldersOf(keeperPid: number): string[] {
   const bases = new Set([tmpdir(), '/tmp']);
-  return [...bases].flatMap((base) => readdirSync(base)).filter((name) => name.startsWith(`millrace-server-${keeperPid}-`));
+  return [...bases]
+    .flatMap((base) => readdirSync(base))
+    .filter((name) => name.startsWith(`millrace-server-${keeperPid}-`));
 }
 
 function isRunning(pid: number): boolean {

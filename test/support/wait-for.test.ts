@@ -4,7 +4,9 @@ import { waitFor } from './wait-for.js';
 describe('waitFor', () => {
   test('returns the first truthy value', async () => {
     let calls = 0;
-    const value = await waitFor(() => (++calls === 3 ? `call ${calls}` : undefined), { describe: 'three calls' });
+    const value = await waitFor(() => (++calls === 3 ? `call ${calls}` : undefined), {
+      describe: 'three calls',
+    });
     expect(value).toBe('call 3');
   });
 

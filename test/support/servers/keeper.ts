@@ -9,8 +9,9 @@
  * Out: one JSON line `{ runId, servers }`, or `{ error }`. It promises nothing when it is itself killed:
  * databases are then dropped by the sweep of a later run.
  */
-import type { MissingServer, ResolvedServer, ServerEngine } from './engine.js';
+
 import { dropDatabasesOfRun, dropLeftovers, newRunId } from './databases.js';
+import type { MissingServer, ResolvedServer, ServerEngine } from './engine.js';
 import { ADAPTERS, type Resolution, resolveServer } from './resolve.js';
 
 export interface KeeperRequest {

@@ -69,7 +69,9 @@ export const mysql8: EngineAdapter = {
 
 function findPrograms() {
   const server = findProgram('mariadbd') ?? findProgram('mysqld');
-  return server && { server, installDb: findProgram('mariadb-install-db') ?? findProgram('mysql_install_db') };
+  return (
+    server && { server, installDb: findProgram('mariadb-install-db') ?? findProgram('mysql_install_db') }
+  );
 }
 
 async function startPrivateMysql(folder: string): Promise<PrivateServer> {
@@ -82,7 +84,11 @@ async function startPrivateMysql(folder: string): Promise<PrivateServer> {
   await runToEnd({
     ...command,
     program: isMariaDb && programs.installDb ? programs.installDb : programs.server,
-    args: ['--no-defaults', `--datadir=${data}`, ...(isMariaDb ? MARIADB_PREPARATION : ['--initialize-insecure'])],
+    args: [
+      '--no-defaults',
+      `--datadir=${data}`,
+      ...(isMariaDb ? MARIADB_PREPARATION : ['--initialize-insecure']),
+    ],
   });
 
   const access = join(folder, 'access.sql');

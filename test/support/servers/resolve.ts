@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { EngineAdapter, MissingServer, ResolvedServer, ServerEngine } from './engine.js';
 import { unprivilegedIdentity } from './binaries.js';
+import type { EngineAdapter, MissingServer, ResolvedServer, ServerEngine } from './engine.js';
 import { mysql, mysql8 } from './mysql.js';
 import { postgres } from './postgres.js';
 
@@ -42,7 +42,9 @@ export async function resolveServer(engine: ServerEngine, options: ResolveOption
       refusals.push(`${url}: ${reasonOf(error)}`);
     }
   }
-  return (await startPrivate(adapter, refusals)) ?? { server: missing(adapter, refusals), release: async () => {} };
+  return (
+    (await startPrivate(adapter, refusals)) ?? { server: missing(adapter, refusals), release: async () => {} }
+  );
 }
 
 async function startPrivate(adapter: EngineAdapter, refusals: string[]): Promise<Resolution | undefined> {
