@@ -10,12 +10,14 @@ export default async function setup(): Promise<() => Promise<void>> {
   const absent = engines.flatMap((engine) => {
     const server = run.servers[engine];
     // MySQL 8 is optional everywhere: the summary says that it did not run.
-    return engine !== 'mysql8' && server && 'missing' in server ? [`${engine}: ${server.missing}`] : [];
+    return engine !== 'mysql8' && server && 'missing' in server
+      ? [[`${engine}: ${server.missing}`, ...server.refusals].join('\n    ')]
+      : [];
   });
   if (absent.length > 0) {
     if (process.env.CI) {
       await run.close();
-      throw new Error(`database servers are missing:\n${absent.join('\n')}`);
+      throw new Error(`database servers are missing:\n  ${absent.join('\n  ')}`);
     }
     process.stderr.write(`\nTests that need these servers are skipped:\n  ${absent.join('\n  ')}\n\n`);
   }

@@ -33,7 +33,7 @@ describe.each(ENGINES)('test databases [%s]', (engine) => {
   });
 
   test.skipIf(!serverAvailable(engine))('a run drops what its tests left when it closes', async () => {
-    const run = await openServers({ engines: [engine] });
+    const run = await openServers({ engines: [engine], urls: { [engine]: adminUrl(engine) } });
     const { name } = await testDatabase(engine, run);
     expect(await databases(engine, adminUrl(engine), name)).toEqual([name]);
     await run.close();
@@ -48,7 +48,7 @@ describe.each(ENGINES)('test databases [%s]', (engine) => {
     await adapter.createDatabase(adminUrl(engine), leftover);
     await adapter.createDatabase(adminUrl(engine), recent);
     try {
-      await using _run = await openServers({ engines: [engine] });
+      await using _run = await openServers({ engines: [engine], urls: { [engine]: adminUrl(engine) } });
       expect(await databases(engine, adminUrl(engine), leftover)).toEqual([]);
       expect(await databases(engine, adminUrl(engine), recent)).toEqual([recent]);
     } finally {

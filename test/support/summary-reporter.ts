@@ -7,19 +7,23 @@ import { currentRun, type ServerEngine } from './servers.js';
 export default class SummaryReporter implements Reporter {
   private tests: TestOutcome[] = [];
   private otherFailures = 0;
+  private hasEnded = false;
 
   onInit(): void {
     // Teardown still speaks after the last test, so the last word is said when the process ends.
-    process.once('exit', (code) => {
+    process.once('exit', () => {
+      // A process that ran out of work before its tests were over would otherwise count as a success.
+      if (!this.hasEnded) process.exitCode ||= 1;
       const hasFailed = this.otherFailures > 0 || this.tests.some(({ state }) => state === 'failed');
       // A set-up or clean-up that failed shows only in the exit code.
-      const otherFailures = this.otherFailures + (code !== 0 && !hasFailed ? 1 : 0);
+      const otherFailures = this.otherFailures + (process.exitCode && !hasFailed ? 1 : 0);
       const lines = summarize({ tests: this.tests, otherFailures, engines: engineLabels() });
       process.stdout.write(`\n${lines.join('\n')}\n`);
     });
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
+    this.hasEnded = true;
     this.tests = modules.flatMap(outcomesOf);
     this.otherFailures = unhandledErrors.length + modules.filter(hasErrorOfItsOwn).length;
   }

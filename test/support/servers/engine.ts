@@ -11,7 +11,10 @@ export interface ResolvedServer {
 }
 
 export interface MissingServer {
+  /** What to do about it, in a few words. */
   missing: string;
+  /** What was tried and how it failed. */
+  refusals: string[];
 }
 
 export interface FoundDatabase {

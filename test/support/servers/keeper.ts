@@ -16,6 +16,7 @@ import { ADAPTERS, type Resolution, resolveServer } from './resolve.js';
 
 export interface KeeperRequest {
   engines: ServerEngine[];
+  urls: Partial<Record<ServerEngine, string>>;
   onlyPrivate: boolean;
 }
 
@@ -29,10 +30,11 @@ const runEnded = new Promise<void>((resolve) => {
 });
 process.stdout.on('error', () => {}); // the run may be gone before it reads the answer
 
-async function openAll({ engines, onlyPrivate }: KeeperRequest): Promise<KeeperAnswer> {
+async function openAll({ engines, urls, onlyPrivate }: KeeperRequest): Promise<KeeperAnswer> {
   const results = await Promise.allSettled(
     engines.map(async (engine) => {
-      const resolution = await resolveServer(engine, { environment: process.env, onlyPrivate });
+      const namedUrl = urls[engine] ?? process.env[ADAPTERS[engine].environmentName];
+      const resolution = await resolveServer(engine, { namedUrl, onlyPrivate });
       resolutions.set(engine, resolution);
       if ('url' in resolution.server) await dropLeftovers(ADAPTERS[engine], resolution.server.url);
     }),

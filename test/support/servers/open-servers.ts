@@ -10,6 +10,8 @@ import type { KeeperAnswer, KeeperRequest, ServerMap } from './keeper.js';
 export interface OpenServersOptions {
   /** @default all */
   engines?: readonly ServerEngine[];
+  /** Servers to use, instead of those that the environment names. */
+  urls?: Partial<Record<ServerEngine, string>>;
   /** Leaves out servers that run already, named by the environment or on the default port. @default false */
   onlyPrivate?: boolean;
 }
@@ -26,6 +28,7 @@ export interface TestServers extends AsyncDisposable {
 export async function openServers(options: OpenServersOptions = {}): Promise<TestServers> {
   const request: KeeperRequest = {
     engines: [...(options.engines ?? SERVER_ENGINES)],
+    urls: options.urls ?? {},
     onlyPrivate: options.onlyPrivate ?? false,
   };
   const here = dirname(fileURLToPath(import.meta.url));
@@ -40,8 +43,11 @@ export async function openServers(options: OpenServersOptions = {}): Promise<Tes
   if (typeof line !== 'string') throw new Error(`the keeper of the test servers ended early, code ${line}`);
 
   const close = async () => {
+    // Its handle counts again, or the loop could run empty and end the process before the keeper has.
+    keeper.ref();
     keeper.stdin.end();
-    await exited;
+    const [code] = await exited;
+    if (code !== 0) throw new Error(`the keeper of the test servers could not clean up, code ${code}`);
   };
   const answer = JSON.parse(line) as KeeperAnswer;
   if ('error' in answer) {

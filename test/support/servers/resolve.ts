@@ -10,7 +10,8 @@ import { postgres } from './postgres.js';
 export const ADAPTERS: Readonly<Record<ServerEngine, EngineAdapter>> = { postgres, mysql, mysql8 };
 
 export interface ResolveOptions {
-  environment: NodeJS.ProcessEnv;
+  /** The server to use, whatever else there is. */
+  namedUrl: string | undefined;
   /** Leaves out servers that run already, named or on the default port. */
   onlyPrivate: boolean;
 }
@@ -23,14 +24,14 @@ export interface Resolution {
 /** In this order: the server that the environment names, one on the default port, a private one. */
 export async function resolveServer(engine: ServerEngine, options: ResolveOptions): Promise<Resolution> {
   const adapter = ADAPTERS[engine];
-  const named = options.environment[adapter.environmentName];
-  if (named && !options.onlyPrivate) {
-    const version = await adapter.inspect(named).catch((cause: unknown) => {
+  if (options.namedUrl && !options.onlyPrivate) {
+    const url = options.namedUrl;
+    const version = await adapter.inspect(url).catch((cause: unknown) => {
       throw new Error(`${adapter.environmentName} names a server that can't be used: ${reasonOf(cause)}`, {
         cause,
       });
     });
-    return { server: { url: named, version, source: 'environment' }, release: async () => {} };
+    return { server: { url, version, source: 'environment' }, release: async () => {} };
   }
 
   const refusals: string[] = [];
@@ -86,8 +87,9 @@ async function isOpenToAll(folder: string): Promise<boolean> {
 }
 
 function missing(adapter: EngineAdapter, refusals: string[]): MissingServer {
-  if (adapter.defaultUrls.length === 0) return { missing: `${adapter.environmentName} not set` };
-  return { missing: `${refusals.join('; ')}. To bring one: ${adapter.installCommand}` };
+  const isOptional = adapter.defaultUrls.length === 0;
+  const missing = isOptional ? `${adapter.environmentName} not set` : `no server: ${adapter.installCommand}`;
+  return { missing, refusals };
 }
 
 function reasonOf(error: unknown): string {
