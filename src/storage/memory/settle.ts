@@ -1,0 +1,53 @@
+import { isFinal } from '../../core/job-status.js';
+import type { SettleOutcome, Settlement } from '../settlement.js';
+import { backToPending, carryOut, endJob } from './endings.js';
+import type { MemoryJob, MemoryState } from './state.js';
+
+export function settle(state: MemoryState, settlements: readonly Settlement[]): SettleOutcome[] {
+  return settlements.map((settlement) => settleOne(state, settlement));
+}
+
+function settleOne(state: MemoryState, settlement: Settlement): SettleOutcome {
+  const job = state.jobs.get(settlement.id);
+  if (job === undefined) return 'already-final';
+  if (isFinal(job.status)) return job.endedBy === settlement.token ? 'done' : 'already-final';
+  if (job.lease?.token !== settlement.token) return 'lease-lost';
+  const { stopRequest } = job.lease;
+  recordAttempt(job, settlement);
+  if (stopRequest !== null && settlement.kind !== 'completed') {
+    carryOut(state, job, stopRequest, settlement.token);
+  } else {
+    apply(state, job, settlement);
+  }
+  return 'done';
+}
+
+/** What the attempt did to the job, whatever becomes of it. */
+function recordAttempt(job: MemoryJob, settlement: Settlement): void {
+  if (settlement.kind === 'retry' || settlement.kind === 'buried') {
+    job.attempts += 1;
+    job.errors = settlement.errors;
+  }
+}
+
+function apply(state: MemoryState, job: MemoryJob, settlement: Settlement): void {
+  const endedBy = settlement.token;
+  switch (settlement.kind) {
+    case 'completed':
+      job.result = settlement.result;
+      job.outcome = settlement.outcome ?? null;
+      return endJob(state, job, { status: 'completed', reason: null, endedBy });
+    case 'buried':
+      return endJob(state, job, { status: 'buried', reason: settlement.reason, endedBy });
+    case 'cancelled':
+      return endJob(state, job, { status: 'cancelled', reason: settlement.reason, endedBy });
+    case 'retry':
+    case 'snoozed':
+      job.dueAtMs = state.now() + settlement.delayMs;
+      return backToPending(state, job, null);
+    case 'put-back':
+      // Without a delay it keeps its place in the line.
+      if (settlement.delayMs > 0) job.dueAtMs = state.now() + settlement.delayMs;
+      return backToPending(state, job, settlement.reason);
+  }
+}

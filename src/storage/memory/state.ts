@@ -1,0 +1,164 @@
+import type { JobStatus } from '../../core/job-status.js';
+import type { LeaseToken, StopRequest } from '../claimed-job.js';
+import type { LogLine } from '../job-log.js';
+import type { FailedParentPolicy, NewJob, UniqueScope } from '../new-job.js';
+import type { WorkerRecord } from '../worker-record.js';
+import { SortedList } from './sorted-list.js';
+
+/** The lease of a processing job. */
+export interface MemoryLease {
+  readonly token: LeaseToken;
+  /** Counts the claims of this storage; log lines are ordered by it. */
+  readonly claimNumber: number;
+  readonly alone: boolean;
+  untilMs: number;
+  started: boolean;
+  stopRequest: StopRequest | null;
+}
+
+export interface MemoryJob {
+  readonly id: string;
+  readonly name: string;
+  readonly queue: string;
+  readonly payload: string;
+  readonly priority: number;
+  readonly maxAttempts: number;
+  readonly createdAtMs: number;
+  readonly retentionMs: number | null;
+  readonly unique: { readonly key: string; readonly scope: UniqueScope } | null;
+  readonly idempotencyKey: string | null;
+  readonly onFailedParent: FailedParentPolicy;
+  /** Every job it ever waited for, by whether it still does. */
+  readonly parents: Map<string, 'waiting' | 'met'>;
+  readonly log: MemoryLogLine[];
+  status: JobStatus;
+  dueAtMs: number;
+  attempts: number;
+  deaths: number;
+  lapses: number;
+  alone: boolean;
+  errors: string | null;
+  result: string | null;
+  outcome: 'skipped' | null;
+  reason: string | null;
+  claimedAtMs: number | null;
+  finishedAtMs: number | null;
+  workerId: string | null;
+  lease: MemoryLease | null;
+  /** The token whose settlement ended it; null when another hand did. */
+  endedBy: LeaseToken | null;
+}
+
+export interface MemoryLogLine extends Omit<LogLine, 'cursor'> {
+  readonly token: LeaseToken;
+  readonly claimNumber: number;
+}
+
+export interface HeldKey {
+  readonly jobId: string;
+  /** When a period has passed; null for keys that an event frees. */
+  readonly untilMs: number | null;
+}
+
+export interface EndedCounts {
+  completed: number;
+  buried: number;
+  cancelled: number;
+}
+
+export interface Duty {
+  readonly holder: string;
+  readonly untilMs: number;
+}
+
+/** Order of a claim within one queue. */
+export function inClaimOrder(a: MemoryJob, b: MemoryJob): number {
+  return b.priority - a.priority || a.dueAtMs - b.dueAtMs || byId(a, b);
+}
+
+export function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+/** Everything a memory storage knows. Changed only by the functions of this folder, each in one synchronous step. */
+export class MemoryState {
+  readonly now: () => number;
+  readonly jobs = new Map<string, MemoryJob>();
+  readonly processing = new Map<string, MemoryJob>();
+  /** Jobs by the id of one they wait for or waited for. */
+  readonly dependents = new Map<string, Set<string>>();
+  readonly uniqueKeys = new Map<string, HeldKey>();
+  readonly idempotencyKeys = new Map<string, { readonly jobId: string; readonly inputHash: string }>();
+  readonly paused = new Set<string>();
+  readonly ended = new Map<string, EndedCounts>();
+  readonly workers = new Map<string, Omit<WorkerRecord, 'silentForMs'>>();
+  readonly duties = new Map<string, Duty>();
+  /** Queues in which something may have become claimable since the last wake-up. */
+  readonly awakened = new Set<string>();
+  claims = 0;
+  readonly #pending = new Map<string, SortedList<MemoryJob>>();
+
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  /** The pending jobs of a queue in claim order, those that run alone among them. */
+  pending(queue: string): Iterable<MemoryJob> {
+    return this.#pending.get(queue) ?? [];
+  }
+
+  makePending(job: MemoryJob): void {
+    job.status = 'pending';
+    let line = this.#pending.get(job.queue);
+    if (line === undefined) {
+      line = new SortedList(inClaimOrder);
+      this.#pending.set(job.queue, line);
+    }
+    line.add(job);
+    this.awakened.add(job.queue);
+  }
+
+  /** Takes a pending job out of its line; must come before anything that moves its place in it. */
+  leavePending(job: MemoryJob): void {
+    this.#pending.get(job.queue)?.remove(job);
+  }
+
+  countEnding(queue: string, status: keyof EndedCounts): void {
+    const counts = this.ended.get(queue) ?? { completed: 0, buried: 0, cancelled: 0 };
+    counts[status] += 1;
+    this.ended.set(queue, counts);
+  }
+}
+
+export function newMemoryJob(job: NewJob, nowMs: number): MemoryJob {
+  return {
+    id: job.id,
+    name: job.name,
+    queue: job.queue,
+    payload: job.payload,
+    priority: job.priority,
+    maxAttempts: job.maxAttempts,
+    createdAtMs: nowMs,
+    retentionMs: job.retentionMs,
+    unique: job.unique === null ? null : { key: job.unique.key, scope: job.unique.scope },
+    idempotencyKey: job.idempotency?.key ?? null,
+    onFailedParent: job.after?.onFailure ?? 'run',
+    parents: new Map(),
+    log: [],
+    status: 'blocked',
+    dueAtMs: 'atMs' in job.due ? job.due.atMs : nowMs + job.due.inMs,
+    attempts: 0,
+    deaths: 0,
+    lapses: 0,
+    alone: false,
+    errors: null,
+    result: null,
+    outcome: null,
+    reason: null,
+    claimedAtMs: null,
+    finishedAtMs: null,
+    workerId: null,
+    lease: null,
+    endedBy: null,
+  };
+}

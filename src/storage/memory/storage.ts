@@ -1,0 +1,241 @@
+/**
+ * The reference model of the storage seam: everything in plain maps, each call one synchronous step. The engines are
+ * compared with it; it is also what tests of applications run on. It keeps its contents until the object is dropped.
+ */
+import { MillraceError } from '../../internal/errors.js';
+import type { Capabilities } from '../capabilities.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { LogLine, NewLogLine } from '../job-log.js';
+import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import type {
+  ControlOutcome,
+  ExpiredLease,
+  SettleOutcome,
+  Settlement,
+  TakeBack,
+  TakeBackOutcome,
+} from '../settlement.js';
+import type { Storage, StorageOptions } from '../storage.js';
+import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import * as claims from './claim.js';
+import * as control from './control.js';
+import { enqueue } from './enqueue.js';
+import * as inspect from './inspect.js';
+import * as logs from './log.js';
+import * as purges from './purge.js';
+import * as recovery from './recovery.js';
+import { settle } from './settle.js';
+import { MemoryState } from './state.js';
+import { WakeUps } from './wake-ups.js';
+import * as fleet from './workers.js';
+
+export class MemoryStorage implements Storage {
+  readonly capabilities: Capabilities = Object.freeze({
+    engine: 'memory',
+    server: 'memory',
+    shared: false,
+    push: true,
+    durable: false,
+  });
+  readonly #state: MemoryState;
+  readonly #wakeUps = new WakeUps();
+  #closed = false;
+
+  constructor(options: StorageOptions = {}) {
+    const { clock } = options;
+    this.#state = new MemoryState(() => Date.now() + (clock?.offsetMs() ?? 0));
+  }
+
+  open(): Promise<void> {
+    this.#closed = false;
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    this.#wakeUps.close();
+    return Promise.resolve();
+  }
+
+  now(): Promise<number> {
+    return this.#step((state) => state.now());
+  }
+
+  serverUptimeMs(): Promise<number | null> {
+    return this.#step(() => null);
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    return this.#step((state) => enqueue(state, jobs));
+  }
+
+  claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+    return this.#step((state) => claims.claim(state, request));
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
+    return this.#step((state) => settle(state, settlements));
+  }
+
+  exchange(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    return this.#step((state) => {
+      const settled = settle(state, settlements);
+      return { settled, claimed: claims.claim(state, request) };
+    });
+  }
+
+  markStarted(leases: readonly Lease[]): Promise<string[]> {
+    return this.#step((state) => claims.markStarted(state, leases));
+  }
+
+  renew(incarnation: string, leaseMs: number): Promise<HeldLease[]> {
+    return this.#step((state) => claims.renew(state, incarnation, leaseMs));
+  }
+
+  held(incarnation: string): Promise<HeldLease[]> {
+    return this.#step((state) => claims.held(state, incarnation));
+  }
+
+  peek(
+    queues: readonly string[],
+    names: readonly string[],
+  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#step((state) => claims.peek(state, queues, names));
+  }
+
+  expired(request: {
+    expiredForMs: number;
+    limit: number;
+    after?: { leaseUntilMs: number; id: string };
+  }): Promise<ExpiredLease[]> {
+    return this.#step((state) => recovery.expired(state, request));
+  }
+
+  takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
+    return this.#step((state) => recovery.takeBack(state, decisions));
+  }
+
+  releaseBlocked(limit: number): Promise<number> {
+    return this.#step((state) => recovery.releaseBlocked(state, limit));
+  }
+
+  retry(id: string): Promise<ControlOutcome> {
+    return this.#step((state) => control.retry(state, id));
+  }
+
+  retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
+    return this.#step((state) => control.retryBuried(state, request));
+  }
+
+  bury(id: string): Promise<ControlOutcome> {
+    return this.#step((state) => control.stop(state, id, 'bury'));
+  }
+
+  cancel(id: string): Promise<ControlOutcome> {
+    return this.#step((state) => control.stop(state, id, 'cancel'));
+  }
+
+  delete(id: string): Promise<ControlOutcome> {
+    return this.#step((state) => control.stop(state, id, 'delete'));
+  }
+
+  setPaused(queue: string, paused: boolean): Promise<void> {
+    return this.#step((state) => control.setPaused(state, queue, paused));
+  }
+
+  pausedQueues(): Promise<string[]> {
+    return this.#step((state) => [...state.paused].sort());
+  }
+
+  purge(request: {
+    statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+    olderThanMs: number;
+    limit: number;
+  }): Promise<number> {
+    return this.#step((state) => purges.purge(state, request));
+  }
+
+  purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {
+    return this.#step((state) => purges.purgeTraces(state, request));
+  }
+
+  job(id: string): Promise<JobRecord | null> {
+    return this.#step((state) => inspect.job(state, id));
+  }
+
+  jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
+    return this.#step((state) => inspect.jobs(state, filter, page));
+  }
+
+  endings(ids: readonly string[]): Promise<JobEnding[]> {
+    return this.#step((state) => inspect.endings(state, ids));
+  }
+
+  idsEndingIn(suffix: string): Promise<string[]> {
+    return this.#step((state) => inspect.idsEndingIn(state, suffix));
+  }
+
+  stats(queue?: string): Promise<QueueStats[]> {
+    return this.#step((state) => inspect.stats(state, queue));
+  }
+
+  appendLog(lines: readonly NewLogLine[]): Promise<void> {
+    return this.#step((state) => logs.appendLog(state, lines));
+  }
+
+  log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]> {
+    return this.#step((state) => logs.log(state, id, page));
+  }
+
+  register(
+    report: WorkerReport,
+    aliveMs: number,
+  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+    return this.#step((state) => fleet.register(state, report, aliveMs));
+  }
+
+  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
+    return this.#step((state) => fleet.heartbeat(state, report));
+  }
+
+  unregister(id: string, incarnation: string): Promise<void> {
+    return this.#step((state) => fleet.unregister(state, id, incarnation));
+  }
+
+  workers(): Promise<WorkerRecord[]> {
+    return this.#step((state) => fleet.workers(state));
+  }
+
+  takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {
+    return this.#step((state) => fleet.takeDuty(state, name, holder, ttlMs));
+  }
+
+  releaseDuty(name: string, holder: string): Promise<void> {
+    return this.#step((state) => fleet.releaseDuty(state, name, holder));
+  }
+
+  tidy(_request: { settled: number; idle: boolean }): Promise<void> {
+    return this.#step(() => undefined);
+  }
+
+  watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable> {
+    return this.#step(() => this.#wakeUps.watch(onWake));
+  }
+
+  /** Runs one synchronous step, then wakes those who watch. */
+  async #step<T>(work: (state: MemoryState) => T): Promise<T> {
+    if (this.#closed)
+      throw new MillraceError('closed', 'storage: expected an open one, got a call after close()');
+    const answer = work(this.#state);
+    if (this.#state.awakened.size > 0) {
+      const queues = [...this.#state.awakened];
+      this.#state.awakened.clear();
+      this.#wakeUps.wake(queues);
+    }
+    return answer;
+  }
+}

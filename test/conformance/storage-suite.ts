@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { claimSuite } from './claim.suite.js';
+import { enqueueSuite } from './enqueue.suite.js';
+import { settleSuite } from './settle.suite.js';
+import { type EngineFixture, type EngineUnderTest, Stage } from './stage.js';
+
+export type { EngineFixture, EngineUnderTest } from './stage.js';
+
+const areas = {
+  enqueue: enqueueSuite,
+  claim: claimSuite,
+  settle: settleSuite,
+};
+
+/** What every engine must do: the sentences of `src/storage/storage.ts`, one test each. */
+export function storageSuite(engine: EngineUnderTest): void {
+  describe(`[${engine.name}]`, () => {
+    let fixture: EngineFixture | undefined;
+    const stage = new Stage(engine.name, () => {
+      if (fixture === undefined) throw new Error(`the ${engine.name} engine is not open`);
+      return fixture;
+    });
+    beforeAll(async () => {
+      fixture = await engine.open();
+    });
+    afterAll(async () => {
+      await fixture?.[Symbol.asyncDispose]();
+    });
+    for (const [area, suite] of Object.entries(areas)) describe(area, () => suite(stage));
+  });
+}
