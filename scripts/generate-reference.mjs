@@ -18,6 +18,11 @@ function cell(text) {
   return text.replaceAll('|', '\\|');
 }
 
+/** Text that is no code must not be read as an HTML tag. */
+function prose(text) {
+  return text.replaceAll('<', '\\<');
+}
+
 function table(head, rows) {
   const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.map(cell).join(' | ')} |`);
   return lines.join('\n');
@@ -31,8 +36,8 @@ function settingsPage({ settings, settingNames, settingFlag }) {
       `\`${name}\``,
       `\`${settingFlag(name)}\``,
       `\`${format(fallback)}\``,
-      expected,
-      meaning,
+      prose(expected),
+      prose(meaning),
     ];
   });
   return `${generatedNote}
@@ -59,7 +64,7 @@ ${table(['Variable', 'In the config', 'Flag', 'Default', 'Takes', 'Meaning'], ro
 function errorsPage({ errorCodes }) {
   const sections = Object.entries(errorCodes).map(
     ([code, { retryable, meaning, fix }]) =>
-      `## ${code}\n\n${meaning}\n\n**What to do:** ${fix}\n\n**Worth trying again unchanged:** ${retryable ? 'yes' : 'no'}`,
+      `## ${code}\n\n${prose(meaning)}\n\n**What to do:** ${prose(fix)}\n\n**Worth trying again unchanged:** ${retryable ? 'yes' : 'no'}`,
   );
   return `${generatedNote}
 

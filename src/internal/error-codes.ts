@@ -49,6 +49,11 @@ export const errorCodes = {
     meaning: 'A job input is larger than the limit.',
     fix: 'Keep the data in a file or a table and dispatch a reference to it.',
   },
+  'result-invalid': {
+    retryable: false,
+    meaning: 'What a handler returned does not fit the output schema of its job.',
+    fix: 'Return what the schema describes, or correct the schema.',
+  },
   'json-invalid': {
     retryable: false,
     meaning: 'A text that should be JSON is not.',
@@ -162,6 +167,16 @@ export const errorCodes = {
     retryable: false,
     meaning: 'The right to run the job was lost, so nothing more can be written about this run.',
     fix: 'Stop the work; the job runs elsewhere or has ended.',
+  },
+  'attempt-timed-out': {
+    retryable: true,
+    meaning: 'The attempt ran longer than its timeout; its signal was fired with this reason.',
+    fix: 'Make the handler end on its signal, raise its timeout, or split the work.',
+  },
+  'worker-stopping': {
+    retryable: true,
+    meaning: 'The worker stops and its deadline has come; the job goes back uncharged and runs again.',
+    fix: 'Nothing; raise MILLRACE_STOP_TIMEOUT when jobs need longer to end.',
   },
 
   // The database.

@@ -57,9 +57,7 @@ function describe(error: unknown, depth: number, seen: Set<unknown>): FailureRec
       messageCapBytes,
     ),
     ...(stack === undefined ? {} : { stack: capped(stack, stackCapBytes) }),
-    ...(typeof code === 'string' || typeof code === 'number'
-      ? { code: capped(String(code), codeCap) }
-      : {}),
+    ...(typeof code === 'string' || typeof code === 'number' ? { code: capped(String(code), codeCap) } : {}),
     ...(cause === undefined || cause === null || depth === 0 || seen.has(cause)
       ? {}
       : { cause: describe(cause, depth - 1, seen) }),
@@ -131,15 +129,16 @@ function printable(text: string): string {
 
 /**
  * The failures kept with a job, as the text of a JSON array, after one more. The first failure and
- * the newest nine stay; when the text would reach 256 KB, stacks go first, the oldest of them
- * before the newer. A text that cannot be read is replaced: writing a failure must never fail.
+ * the newest nine stay; when the text would reach 256 KB, the entries between them lose detail, the
+ * oldest before the newer, then the first, the newest last. A text that cannot be read is replaced:
+ * writing a failure must never fail.
  */
 export function appendFailure(existing: string | null, entry: AttemptFailure): string {
   const all = [...parseFailures(existing), entry];
   const kept = all.length > newestKept + 1 ? [all[0] as AttemptFailure, ...all.slice(-newestKept)] : all;
   let texts = kept.map((failure) => JSON.stringify(failure));
-  for (const slim of [withoutCauseStacks, withoutStacks, shortMessageOnly]) {
-    for (const index of slimmingOrder(kept.length)) {
+  for (const index of slimmingOrder(kept.length)) {
+    for (const slim of [withoutCauseStacks, withoutStacks, shortMessageOnly]) {
       if (totalBytes(texts) < totalCapBytes) return `[${texts.join(',')}]`;
       texts = texts.with(index, JSON.stringify(slim(kept[index] as AttemptFailure)));
     }

@@ -6,7 +6,9 @@
  */
 
 const deepestFast = 64;
-const deepest = 1000;
+/** Each level costs the walk several frames of a stack that the caller has used some of already. */
+const deepest = 200;
+const longestPath = 300;
 
 /** What can't be told in JSON without a loss, and where. */
 export interface JsonProblem {
@@ -122,13 +124,14 @@ function copy(value: unknown, key: string, path: string, walk: Walk): unknown {
 }
 
 function replace(problem: string, value: unknown, path: string, walk: Walk): unknown {
-  return walk.onProblem({ path, problem }, value);
+  const shortPath = path.length > longestPath ? `${path.slice(0, longestPath)}…` : path;
+  return walk.onProblem({ path: shortPath, problem }, value);
 }
 
 function copyBigint(value: bigint, key: string, path: string, walk: Walk): unknown {
   const toJson: unknown = Reflect.get(BigInt.prototype, 'toJSON');
   if (typeof toJson !== 'function') return replace('a BigInt cannot be kept as JSON', value, path, walk);
-  return guarded(() => copy(toJson.call(value, key), key, path, walk), value, path, walk);
+  return guarded(() => copy(toJson.call(value, key), key, path, walk), path, walk);
 }
 
 function copyObject(value: object, key: string, path: string, walk: Walk): unknown {
@@ -138,19 +141,24 @@ function copyObject(value: object, key: string, path: string, walk: Walk): unkno
   }
   walk.ancestors.add(value);
   try {
-    return guarded(() => copyParts(value, key, path, walk), value, path, walk);
+    return guarded(() => copyParts(value, key, path, walk), path, walk);
   } finally {
     walk.ancestors.delete(value);
   }
 }
 
 /** Runs what reads the user's object: getters, toJSON and proxies may throw anything. */
-function guarded(read: () => unknown, value: unknown, path: string, walk: Walk): unknown {
+function guarded(read: () => unknown, path: string, walk: Walk): unknown {
   try {
     return read();
   } catch (error) {
     if (error instanceof JsonWalkError) throw error;
-    return replace(`it threw while it was read: ${thrownText(error)}`, new ThrownWhileRead(error), path, walk);
+    return replace(
+      `it threw while it was read: ${thrownText(error)}`,
+      new ThrownWhileRead(error),
+      path,
+      walk,
+    );
   }
 }
 
@@ -186,7 +194,7 @@ function copyParts(value: object, key: string, path: string, walk: Walk): unknow
   for (const name of Object.keys(record)) {
     walk.budget.left -= name.length;
     const innerPath = path + keyPath(name);
-    const inner = guarded(() => copy(record[name], name, innerPath, walk), undefined, innerPath, walk);
+    const inner = guarded(() => copy(record[name], name, innerPath, walk), innerPath, walk);
     if (inner !== omitted) plain[name] = inner;
   }
   return plain;
@@ -211,7 +219,7 @@ function copyArray(value: readonly unknown[], path: string, walk: Walk): unknown
   const plain: unknown[] = [];
   for (let index = 0; index < value.length; index += 1) {
     const innerPath = `${path}[${index}]`;
-    const inner = guarded(() => copy(value[index], String(index), innerPath, walk), undefined, innerPath, walk);
+    const inner = guarded(() => copy(value[index], String(index), innerPath, walk), innerPath, walk);
     plain.push(inner === omitted ? null : inner);
   }
   return plain;
@@ -224,7 +232,8 @@ function lossyKind(value: object): string | undefined {
   if (value instanceof Error) return 'Error';
   if (value instanceof RegExp) return 'RegExp';
   if (value instanceof Promise) return 'Promise';
-  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef) return 'weak collection';
+  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef)
+    return 'weak collection';
   if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return 'ArrayBuffer';
   if (ArrayBuffer.isView(value)) return 'typed array';
   return undefined;

@@ -1,17 +1,23 @@
-import { describeFailure } from './failure.js';
 import { describeValue } from './describe-value.js';
 import { expectedGot, MillraceError } from './errors.js';
+import { describeFailure } from './failure.js';
 import {
   isPlainJson,
   type JsonBudget,
+  type JsonProblem,
   JsonWalkError,
   omitted,
   ThrownWhileRead,
   toPlainJson,
 } from './json-walk.js';
 
-/** A walk goes on far beyond the limit, so that the message can say how large a value is. */
-const walkBudget = 16 * 1024 * 1024;
+/**
+ * How many nodes and characters a walk takes: beyond the limit, so that the message can say how large
+ * a value is, but not so far that the walk of a value that unfolds without end is felt.
+ */
+function walkBudget(maxBytes: number): JsonBudget {
+  return { left: Math.max(4 * maxBytes, 1024 * 1024) };
+}
 
 export interface EncodePayloadOptions {
   /** The greatest size of the JSON text, in bytes of UTF-8. */
@@ -46,10 +52,12 @@ export function encodePayload(value: unknown, options: EncodePayloadOptions): st
 }
 
 function strictText(value: unknown, options: EncodePayloadOptions): string {
+  const budget = walkBudget(options.maxBytes);
+  const moreThan = `more than ${budget.left}`;
   try {
-    if (isPlainQuietly(value, { left: walkBudget })) return JSON.stringify(value) ?? 'null';
-    const plain = toPlainJson(value, refuse, { left: Math.max(walkBudget, options.maxBytes) });
-    return JSON.stringify(plain);
+    if (isPlainQuietly(value, budget)) return JSON.stringify(value) ?? 'null';
+    if (budget.left < 0) throw new JsonWalkError('too-large');
+    return JSON.stringify(toPlainJson(value, refuse, walkBudget(options.maxBytes)));
   } catch (error) {
     if (error instanceof JsonWalkError && error.at !== 'too-large') {
       const { path, problem } = error.at;
@@ -60,7 +68,7 @@ function strictText(value: unknown, options: EncodePayloadOptions): string {
       );
     }
     // Used up the budget, or outgrew the longest text there can be.
-    throw tooLarge(options.what, `more than ${walkBudget}`, options.maxBytes);
+    throw tooLarge(options.what, moreThan, options.maxBytes);
   }
 }
 
@@ -73,7 +81,7 @@ function isPlainQuietly(value: unknown, budget: JsonBudget): boolean {
   }
 }
 
-function refuse(problem: { path: string; problem: string }): never {
+function refuse(problem: JsonProblem): never {
   throw new JsonWalkError(problem);
 }
 
@@ -100,21 +108,25 @@ export interface EncodedResult {
  * `{"$truncated":true,"bytes":n,"head":"…"}`, itself within the limit.
  */
 export function encodeResult(value: unknown, options: { readonly maxBytes: number }): EncodedResult {
+  const { maxBytes } = options;
   const changes: string[] = [];
-  const text = lenientText(value, changes);
-  const bytes = text === undefined ? walkBudget : Buffer.byteLength(text);
-  if (text !== undefined && bytes <= options.maxBytes) {
+  const text = lenientText(value, changes, maxBytes);
+  const bytes = text === undefined ? walkBudget(maxBytes).left : Buffer.byteLength(text);
+  if (text !== undefined && bytes <= maxBytes) {
     return changes.length === 0 ? { text } : { text, note: changeNote(changes) };
   }
-  changes.unshift(`cut, ${text === undefined ? 'more than ' : ''}${bytes} bytes are over the limit of ${options.maxBytes}`);
-  return { text: truncated(text ?? '', bytes, options.maxBytes), note: changeNote(changes) };
+  const size = `${text === undefined ? 'more than ' : ''}${bytes} bytes`;
+  changes.unshift(`cut, ${size} are over the limit of ${maxBytes}`);
+  return { text: truncated(text ?? '', bytes, maxBytes), note: changeNote(changes) };
 }
 
-function lenientText(value: unknown, changes: string[]): string | undefined {
+function lenientText(value: unknown, changes: string[], maxBytes: number): string | undefined {
   try {
-    if (isPlainQuietly(value, { left: walkBudget })) return JSON.stringify(value) ?? 'null';
-    const budget = { left: walkBudget };
-    const onProblem = ({ path, problem }: { path: string; problem: string }, part: unknown): unknown => {
+    const plainBudget = walkBudget(maxBytes);
+    if (isPlainQuietly(value, plainBudget)) return JSON.stringify(value) ?? 'null';
+    if (plainBudget.left < 0) return undefined;
+    const budget = walkBudget(maxBytes);
+    const onProblem = ({ path, problem }: JsonProblem, part: unknown): unknown => {
       changes.push(`${path}: ${problem}`);
       return standIn(part, problem, budget);
     };
@@ -187,6 +199,9 @@ export function decodeJson(text: string, what: string): unknown {
   }
 }
 
+/** Far above any input that can be dispatched. */
+const longestCanonical = 4 * 1024 * 1024;
+
 /**
  * The JSON text with the keys of every object in order of their UTF-16 units (as RFC 8785 sorts
  * them), so that equal inputs have equal texts. Takes what `encodePayload` takes.
@@ -194,9 +209,8 @@ export function decodeJson(text: string, what: string): unknown {
  * @throws MillraceError `payload-invalid` as `encodePayload` does
  */
 export function canonicalJson(value: unknown): string {
-  const budget = { left: walkBudget };
-  if (isPlainQuietly(value, budget)) return canonicalText(value) ?? 'null';
-  const text = encodePayload(value, { maxBytes: walkBudget, what: 'input' });
+  if (isPlainQuietly(value, walkBudget(longestCanonical))) return canonicalText(value) ?? 'null';
+  const text = encodePayload(value, { maxBytes: longestCanonical, what: 'input' });
   return canonicalText(JSON.parse(text)) ?? 'null';
 }
 

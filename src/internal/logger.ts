@@ -85,34 +85,29 @@ function textField(value: unknown): string {
 function fieldText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value instanceof Error) return describeFailure(value).message;
-  if (typeof value === 'object' && value !== null) return safeJson(value);
-  return String(value);
+  return typeof value === 'object' && value !== null ? JSON.stringify(plainField(value)) : String(value);
 }
 
 function jsonLine(time: string, level: string, message: string, fields: LogFields): string {
-  const entries = Object.entries(fields).map(([key, value]) => [key, jsonField(value)] as const);
-  return JSON.stringify({
-    ...Object.fromEntries(entries),
-    time,
-    level,
-    message: maskUrl(message),
-  });
+  const entries = Object.entries(fields).map(([key, value]) => [key, plainField(value)] as const);
+  return JSON.stringify({ ...Object.fromEntries(entries), time, level, message: maskUrl(message) });
 }
 
-function jsonField(value: unknown): unknown {
-  if (typeof value === 'string') return maskUrl(value);
-  if (value instanceof Error) return describeFailure(value);
-  if (typeof value === 'bigint') return String(value);
-  return typeof value === 'object' && value !== null ? JSON.parse(maskUrl(safeJson(value))) : value;
-}
-
-function safeJson(value: object): string {
+/** A copy that JSON can tell; one field that it can't must not cost the line. */
+function plainField(value: unknown): unknown {
   try {
-    return JSON.stringify(value) ?? 'null';
+    const text = JSON.stringify(value, maskingReplacer);
+    return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    // Cyclic, or its toJSON throws: name it rather than lose the line.
-    return '"[unprintable]"';
+    // Cyclic, or it throws while it is read.
+    return '[unprintable]';
   }
+}
+
+function maskingReplacer(_key: string, value: unknown): unknown {
+  if (typeof value === 'string') return maskUrl(value);
+  if (typeof value === 'bigint') return String(value);
+  return value instanceof Error ? describeFailure(value) : value;
 }
 
 function escapeControls(text: string): string {
@@ -120,13 +115,19 @@ function escapeControls(text: string): string {
 }
 
 const userInfoPattern = /([a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*):[^\s/"]*@/gi;
+/** Of an address of a database everything before the last `@` counts, also an unescaped `/`. */
+const databaseUserInfoPattern = /((?:postgres|postgresql|mysql|mariadb):\/\/[^\s:@/]*):\S*@/gi;
 const secretParameterPattern = /([?&](?:password|passwd|pwd|token|secret|sslpassword)=)[^&\s"]*/gi;
 
 /**
  * The text with the password of every address in it replaced by `***`, also one that contains an
- * unescaped `@`, and those given as query parameters. Everything else is left as it was.
+ * unescaped `@` or `/`, and those given as query parameters. Everything else is left as it was; in
+ * doubt more is masked rather than less.
  */
 export function maskUrl(text: string): string {
   if (!text.includes('://') && !text.includes('=')) return text;
-  return text.replace(userInfoPattern, '$1:***@').replace(secretParameterPattern, '$1***');
+  return text
+    .replace(databaseUserInfoPattern, '$1:***@')
+    .replace(userInfoPattern, '$1:***@')
+    .replace(secretParameterPattern, '$1***');
 }

@@ -16,11 +16,7 @@ export interface LongTimeoutOptions {
  * Calls `fn` once after `ms` milliseconds of the monotonic clock, also beyond the 24.8 days where
  * `setTimeout` overflows. Zero, negative and NaN mean as soon as possible; Infinity means never.
  */
-export function setLongTimeout(
-  fn: () => void,
-  ms: number,
-  options: LongTimeoutOptions = {},
-): LongTimeout {
+export function setLongTimeout(fn: () => void, ms: number, options: LongTimeoutOptions = {}): LongTimeout {
   const dueAt = performance.now() + (Number.isNaN(ms) ? 0 : ms);
   let timer: NodeJS.Timeout;
   const arm = (): void => {

@@ -99,7 +99,9 @@ export abstract class Service implements AsyncDisposable {
   protected abstract doStop(options: { readonly deadlineMs: number }): Promise<void>;
 
   /** Called for a further stop while doStop runs. @default nothing */
-  protected hastenStop(_options: { readonly deadlineMs: number }): void {}
+  protected hastenStop(_options: { readonly deadlineMs: number }): void {
+    // Only services with work in progress have something to hasten.
+  }
 
   /** Notes that something got done just now. */
   protected markProgress(): void {

@@ -83,12 +83,13 @@ export const settings = Object.freeze({
     defaultMs: 5 * second,
     minMs: 0,
     maxMs: hour,
-    meaning: 'How long a handler may go on after its signal has fired before its attempt is ended without it.',
+    meaning:
+      'How long a handler may go on after its signal has fired before its attempt is ended without it.',
   }),
   staleTimeout: durationSetting({
     env: 'MILLRACE_STALE_TIMEOUT',
     defaultMs: 45 * second,
-    minMs: 3 * second,
+    minMs: second,
     maxMs: day,
     meaning:
       'The length of a lease: how long a job stays with a worker that gives no sign of life. At least three heartbeats.',
@@ -96,7 +97,7 @@ export const settings = Object.freeze({
   heartbeat: durationSetting({
     env: 'MILLRACE_HEARTBEAT',
     defaultMs: 15 * second,
-    minMs: 200,
+    minMs: 100,
     maxMs: hour,
     meaning:
       'How often a worker says that it lives and renews its leases. A quarter of WORKER_TTL is used when that is shorter.',

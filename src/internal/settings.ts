@@ -105,7 +105,8 @@ function unknownKeys({ flags, config }: SettingInputs): string[] {
   const problems: string[] = [];
   const known = new Set<string>(settingNames);
   for (const [key, value] of Object.entries(flags ?? {})) {
-    if (value !== undefined && !known.has(key)) problems.push(`flag ${key}: there is no such setting${meant(key)}`);
+    if (value !== undefined && !known.has(key))
+      problems.push(`flag ${key}: there is no such setting${meant(key)}`);
   }
   for (const [key, value] of Object.entries(config ?? {})) {
     if (value !== undefined && !known.has(key)) {
@@ -133,10 +134,15 @@ function contradictions(values: SettingValues): string[] {
 }
 
 function settingsInvalid(problems: readonly string[]): MillraceError {
-  const head = problems.length === 1 ? 'A setting cannot be used' : `${problems.length} settings cannot be used`;
-  return new MillraceError('settings-invalid', `${head}:\n${problems.map((line) => `  ${line}`).join('\n')}`, {
-    details: { problems: Object.freeze([...problems]) },
-  });
+  const head =
+    problems.length === 1 ? 'A setting cannot be used' : `${problems.length} settings cannot be used`;
+  return new MillraceError(
+    'settings-invalid',
+    `${head}:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+    {
+      details: { problems: Object.freeze([...problems]) },
+    },
+  );
 }
 
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {

@@ -108,9 +108,7 @@ export function uuidToBytes(text: string): Buffer {
 }
 
 function hasDashes(text: string): boolean {
-  return (
-    text.length === 36 && text[8] === '-' && text[13] === '-' && text[18] === '-' && text[23] === '-'
-  );
+  return text.length === 36 && text[8] === '-' && text[13] === '-' && text[18] === '-' && text[23] === '-';
 }
 
 /**

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { isMillraceError } from './errors.js';
+import { heartbeatIntervalMs, resolveSettings, settingNames, settings } from './settings.js';
+
+function problemsOf(inputs: Parameters<typeof resolveSettings>[0]): readonly string[] {
+  try {
+    resolveSettings(inputs);
+  } catch (error) {
+    if (isMillraceError(error) && error.code === 'settings-invalid') {
+      return error.details['problems'] as readonly string[];
+    }
+    throw error;
+  }
+  return [];
+}
+
+describe('resolveSettings', () => {
+  it('has the documented defaults', () => {
+    const { values, sources, warnings } = resolveSettings({});
+    expect(values).toEqual({
+      database: 'sqlite:millrace.db',
+      databaseTimeoutMs: 30_000,
+      stateDir: '.millrace',
+      queue: ['default'],
+      concurrency: 10,
+      attempts: 3,
+      retryBackoff: 'exponential',
+      maxExecutionTimeMs: 300_000,
+      killGraceMs: 5000,
+      staleTimeoutMs: 45_000,
+      heartbeatMs: 15_000,
+      workerTtlMs: 120_000,
+      workerSleepMs: 1000,
+      stopTimeoutMs: 25_000,
+      maxPayloadBytes: 1_048_576,
+      retentionDays: 7,
+      logRetentionDays: 30,
+      logLevel: 'info',
+      logFormat: 'text',
+    });
+    expect(new Set(Object.values(sources))).toEqual(new Set(['default']));
+    expect(warnings).toEqual([]);
+    expect(Object.isFrozen(values)).toBe(true);
+    expect(Object.isFrozen(values.queue)).toBe(true);
+  });
+
+  it('takes the flag before the environment, that before the config, that before the default', () => {
+    const config = { concurrency: 1, attempts: 1, workerSleep: '2s' };
+    const env = { MILLRACE_CONCURRENCY: '2', MILLRACE_ATTEMPTS: '2' };
+    const { values, sources } = resolveSettings({ flags: { concurrency: '3' }, env, config });
+    expect(values).toMatchObject({ concurrency: 3, attempts: 2, workerSleepMs: 2000, killGraceMs: 5000 });
+    expect(sources).toMatchObject({
+      concurrency: 'flag',
+      attempts: 'environment',
+      workerSleep: 'config',
+      killGrace: 'default',
+    });
+  });
+
+  it('takes undefined and an empty variable for not given', () => {
+    const { sources } = resolveSettings({
+      flags: { queue: undefined },
+      env: { MILLRACE_QUEUE: '', MILLRACE_CONCURRENCY: undefined },
+      config: { queue: undefined },
+    });
+    expect(sources.queue).toBe('default');
+  });
+
+  it('reads a bare number as seconds in a variable or flag and as milliseconds in the config', () => {
+    expect(resolveSettings({ env: { WORKER_TTL: '90' } }).values.workerTtlMs).toBe(90_000);
+    expect(resolveSettings({ flags: { killGrace: '2' } }).values.killGraceMs).toBe(2000);
+    expect(resolveSettings({ config: { killGrace: 2000 } }).values.killGraceMs).toBe(2000);
+    expect(resolveSettings({ env: { MILLRACE_KILL_GRACE: '250ms' } }).values.killGraceMs).toBe(250);
+    expect(problemsOf({ config: { killGrace: '2' } })).toHaveLength(1);
+  });
+
+  it('reads sizes, choices and lists', () => {
+    const env = { MILLRACE_MAX_PAYLOAD: '512kb', MILLRACE_LOG_LEVEL: 'DEBUG', MILLRACE_QUEUE: 'a, b' };
+    expect(resolveSettings({ env }).values).toMatchObject({
+      maxPayloadBytes: 524_288,
+      logLevel: 'debug',
+      queue: ['a', 'b'],
+    });
+    expect(resolveSettings({ config: { queue: ['x:1'], maxPayload: 2048 } }).values).toMatchObject({
+      queue: ['x:1'],
+      maxPayloadBytes: 2048,
+    });
+  });
+
+  it('lists every problem at once, each with its place, what was expected and what was got', () => {
+    const problems = problemsOf({
+      flags: { concurency: 3, queue: 'critical:6,default:3' },
+      env: { MILLRACE_ATTEMPTS: 'many', MILLRACE_KILL_GRACE: '-1s', MILLRACE_LOG_LEVEL: 'loud' },
+      config: { maxPayload: '2GB', stateDir: 5 },
+    });
+    expect(problems).toHaveLength(7);
+    expect(problems).toContainEqual('flag concurency: there is no such setting; did you mean concurrency?');
+    expect(problems).toContainEqual(expect.stringMatching(/^--queue: expected .*weights.*, got "critical:6/));
+    expect(problems).toContainEqual('MILLRACE_ATTEMPTS: expected a whole number from 1 to 1000, got "many"');
+    expect(problems).toContainEqual(
+      expect.stringMatching(/^MILLRACE_KILL_GRACE: expected a duration .*, got "-1s"$/),
+    );
+    expect(problems).toContainEqual(expect.stringMatching(/^stateDir in the config: expected .*, got 5$/));
+  });
+
+  it('never repeats a database address, which may hold a password', () => {
+    expect(problemsOf({ config: { database: ['postgres://a:hunter2@b'] } })).toEqual([
+      'database in the config: expected sqlite:<file>, postgres://… or mysql://…',
+    ]);
+  });
+
+  it('refuses a lease shorter than three heartbeats, and says what would do', () => {
+    const problems = problemsOf({ env: { MILLRACE_STALE_TIMEOUT: '20s' } });
+    expect(problems).toEqual([expect.stringMatching(/MILLRACE_STALE_TIMEOUT \(20s\).*Raise it to 45s/)]);
+    const { values } = resolveSettings({ env: { MILLRACE_STALE_TIMEOUT: '20s', MILLRACE_HEARTBEAT: '5s' } });
+    expect(values.staleTimeoutMs).toBe(20_000);
+    expect(problemsOf({ env: { MILLRACE_STALE_TIMEOUT: '20s', WORKER_TTL: '20s' } })).toEqual([]);
+  });
+
+  it('beats at least four times in WORKER_TTL', () => {
+    expect(heartbeatIntervalMs({ heartbeatMs: 15_000, workerTtlMs: 120_000 })).toBe(15_000);
+    expect(heartbeatIntervalMs({ heartbeatMs: 15_000, workerTtlMs: 20_000 })).toBe(5000);
+  });
+
+  it('warns of unknown variables with our prefix, but not of those of the tests', () => {
+    const env = { MILLRACE_CONCURENCY: '3', MILLRACE_TEST_POSTGRES: 'x', MILLRACE_ZZZZZ: '1', PATH: '/bin' };
+    expect(resolveSettings({ env }).warnings).toEqual([
+      'MILLRACE_CONCURENCY is set, but there is no such setting; did you mean MILLRACE_CONCURRENCY?',
+      expect.stringMatching(/^MILLRACE_ZZZZZ is set/),
+    ]);
+  });
+});
+
+describe('the registry', () => {
+  it('has one variable per setting and a default that its own parser reads back', () => {
+    const variables = settingNames.map((name) => settings[name].env);
+    expect(new Set(variables).size).toBe(variables.length);
+    for (const name of settingNames) {
+      const setting = settings[name] as {
+        default: unknown;
+        format(value: unknown): string;
+        parse: (raw: unknown, isText: boolean) => unknown;
+      };
+      expect(setting.parse(setting.format(setting.default), true), name).toEqual(setting.default);
+      expect(setting.parse(setting.default, false), name).toEqual(setting.default);
+    }
+  });
+});
