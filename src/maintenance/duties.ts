@@ -1,0 +1,130 @@
+/**
+ * The singleton tasks of the system, run by whichever process with the database holds their row: recovery of expired
+ * leases, release of blocked jobs that were missed, deletion of what is past its retention. A second holder does no harm,
+ * every step being compare-and-set. Housekeeping of the engine (`tidy`) is each process's own.
+ *
+ * A failed round is logged and tried again at its next turn; one duty that fails never keeps the others from theirs.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../internal/logger.js';
+import { Service } from '../internal/service.js';
+import type { Storage } from '../storage/storage.js';
+import { Rescuer } from './rescuer.js';
+
+export interface DutiesOptions {
+  readonly storage: Storage;
+  /** Who takes the rows: the incarnation of the process. */
+  readonly holder: string;
+  readonly leaseMs: number;
+  readonly retentionMs: number;
+  readonly logRetentionMs: number;
+  readonly logger: Logger;
+}
+
+const cleanEveryMs = 60_000;
+const tidyEveryMs = 1_000;
+const batch = 500;
+/** A round that finds more than it can delete in this time leaves the rest to its next turn. */
+const cleanForMs = 45_000;
+
+export class Duties extends Service {
+  readonly #options: DutiesOptions;
+  readonly #rescuer: Rescuer;
+  #stopping = new AbortController();
+  #rounds: Promise<unknown> = Promise.resolve();
+  #jobsDone = 0;
+  #tidiedUpTo = 0;
+  #isIdle = true;
+
+  constructor(options: DutiesOptions) {
+    super('duties');
+    this.#options = options;
+    const { storage, leaseMs, logger } = options;
+    this.#rescuer = new Rescuer({ storage, leaseMs, logger, random: Math.random, monotonic: () => performance.now() });
+  }
+
+  /** Told what the worker beside it has done, for the engine's housekeeping. */
+  noteProgress({ jobsDone, running }: { readonly jobsDone: number; readonly running: number }): void {
+    this.#jobsDone = jobsDone;
+    this.#isIdle = running === 0;
+  }
+
+  protected override doStart(): Promise<void> {
+    this.#stopping = new AbortController();
+    const rescueEveryMs = Math.max(this.#options.leaseMs / 3, 250);
+    this.#rounds = Promise.all([
+      this.#round('rescue', rescueEveryMs, () => this.#rescue(rescueEveryMs)),
+      this.#round('release', rescueEveryMs, () => this.#release(rescueEveryMs)),
+      this.#round('clean', cleanEveryMs, () => this.#clean()),
+      this.#round('tidy', tidyEveryMs, () => this.#tidy()),
+    ]);
+    return Promise.resolve();
+  }
+
+  protected override async doStop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#rounds;
+    for (const name of ['rescue', 'release', 'clean']) {
+      try {
+        await this.#options.storage.releaseDuty(name, this.#options.holder);
+      } catch (error) {
+        // With the database away the row lapses by its time.
+        this.#options.logger.debug('a duty could not be handed back', { duty: name, error });
+      }
+    }
+  }
+
+  async #round(name: string, everyMs: number, run: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await run();
+        this.markProgress();
+      } catch (error) {
+        this.#options.logger.warn(`duty ${name} failed, trying again at its next turn`, { error });
+      }
+      await delay(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #rescue(everyMs: number): Promise<void> {
+    // Everyone watches, so that whoever takes the duty over has its evidence already; only the holder acts.
+    const isHolder = await this.#rescuer.watching(everyMs, () => this.#take('rescue', everyMs));
+    if (isHolder) await this.#rescuer.sweep({ expectedEveryMs: everyMs });
+  }
+
+  async #release(everyMs: number): Promise<void> {
+    if (!(await this.#take('release', everyMs))) return;
+    const released = await this.#options.storage.releaseBlocked(batch);
+    if (released > 0) this.#options.logger.warn('the sweep released blocked jobs that their parents had not', { released });
+  }
+
+  async #clean(): Promise<void> {
+    const { storage, retentionMs, logRetentionMs, logger } = this.#options;
+    if (!(await this.#take('clean', cleanEveryMs))) return;
+    const purged = await this.#inBatches(() => storage.purge({ statuses: ['completed', 'cancelled'], olderThanMs: retentionMs, limit: batch }));
+    const traces = await this.#inBatches(() => storage.purgeTraces({ olderThanMs: logRetentionMs, limit: batch }));
+    if (purged + traces > 0) logger.info('cleaned up what is past its retention', { jobs: purged, traces });
+  }
+
+  async #tidy(): Promise<void> {
+    const done = this.#jobsDone;
+    await this.#options.storage.tidy({ settled: done - this.#tidiedUpTo, idle: this.#isIdle });
+    this.#tidiedUpTo = done;
+  }
+
+  #take(name: string, everyMs: number): Promise<boolean> {
+    return this.#options.storage.takeDuty(name, this.#options.holder, everyMs * 3);
+  }
+
+  async #inBatches(run: () => Promise<number>): Promise<number> {
+    let total = 0;
+    const untilMs = performance.now() + cleanForMs / 2;
+    while (performance.now() < untilMs && !this.#stopping.signal.aborted) {
+      const count = await run();
+      total += count;
+      if (count < batch) break;
+    }
+    return total;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * Claimed jobs that wait for a slot: in queue order, and within a queue in the order storage gave them, so that a job
+ * of an earlier queue overtakes whatever is buffered of later ones. What is here is under lease but not started.
+ */
+import type { ClaimedJob } from '../storage/claimed-job.js';
+
+export interface BufferedJob {
+  readonly job: ClaimedJob;
+  /** `process.hrtime` in ms when the claim that brought it was sent: comparable between threads. */
+  readonly claimedAtMs: number;
+}
+
+interface Line {
+  readonly queue: string;
+  jobs: BufferedJob[];
+  head: number;
+}
+
+export class Buffer {
+  readonly #lines: readonly Line[];
+  #size = 0;
+
+  constructor(queues: readonly string[]) {
+    this.#lines = queues.map((queue) => ({ queue, jobs: [], head: 0 }));
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(jobs: readonly ClaimedJob[], claimedAtMs: number): void {
+    const single = this.#lines.length === 1 ? this.#lines[0] : undefined;
+    for (const job of jobs) {
+      const line = single ?? this.#lines.find((candidate) => candidate.queue === job.queue);
+      if (line === undefined) throw new Error(`claimed a job of queue "${job.queue}", which was not asked for`);
+      line.jobs.push({ job, claimedAtMs });
+    }
+    this.#size += jobs.length;
+  }
+
+  /** The next to start, or undefined. */
+  shift(): BufferedJob | undefined {
+    if (this.#size === 0) return undefined;
+    for (const line of this.#lines) {
+      const next = line.jobs[line.head];
+      if (next === undefined) continue;
+      line.head += 1;
+      this.#size -= 1;
+      if (line.head === line.jobs.length) {
+        line.jobs = [];
+        line.head = 0;
+      }
+      return next;
+    }
+    return undefined;
+  }
+
+  /** Takes out all that `unwanted` names. */
+  remove(unwanted: (buffered: BufferedJob) => boolean): BufferedJob[] {
+    const removed: BufferedJob[] = [];
+    for (const line of this.#lines) {
+      const kept: BufferedJob[] = [];
+      for (const buffered of line.jobs.slice(line.head)) (unwanted(buffered) ? removed : kept).push(buffered);
+      line.jobs = kept;
+      line.head = 0;
+    }
+    this.#size -= removed.length;
+    return removed;
+  }
+
+  *[Symbol.iterator](): Iterator<BufferedJob> {
+    for (const line of this.#lines) yield* line.jobs.slice(line.head);
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The worker's traffic with storage: results go out, jobs come in, one exchange at a time over one connection.
+ *
+ * - A claim goes at once when a slot is idle or the buffer is half empty; results that wait go with it. Results alone go
+ *   at the end of the tick, so that those of one tick share a commit. While an exchange is under way both gather.
+ * - A claim that brought less than it asked for makes the line *dry*: then only a wake-up, the poll timer, or results on
+ *   their way (which carry a claim along, since they may have released what follows) claim again. No loop can spin.
+ * - A failed exchange is repeated as it was, same settlements and same token, until storage answers: that is what makes
+ *   "wrote, then the connection died" harmless. Waits between tries are jittered, at most 15 s, and never end by count.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { aborted } from '../internal/aborted.js';
+import { isMillraceError } from '../internal/errors.js';
+import type { Logger } from '../internal/logger.js';
+import type { ClaimedJob, ClaimRequest } from '../storage/claimed-job.js';
+import type { SettleOutcome, Settlement } from '../storage/settlement.js';
+import type { Storage } from '../storage/storage.js';
+import { monotonicMs } from './monotonic.js';
+import type { Outbox, OutboxEntry } from './outbox.js';
+import { settleOneByOne } from './settle-one-by-one.js';
+
+export interface ClaimRoom {
+  readonly limit: number;
+  readonly start: number;
+  readonly alone: boolean;
+}
+
+export interface ExchangeLoopOptions {
+  readonly storage: Storage;
+  readonly outbox: Outbox;
+  readonly workerId: string;
+  readonly incarnation: string;
+  readonly queues: readonly string[];
+  readonly names: readonly string[];
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** What a claim may take now, or null. */
+  readonly room: () => ClaimRoom | null;
+  readonly onClaimed: (jobs: readonly ClaimedJob[], room: ClaimRoom, sentAtMs: number) => void;
+  readonly onSettled: (entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]) => void;
+  readonly onAloneDue: () => void;
+  readonly onDown: (error: unknown) => void;
+  readonly onUp: () => void;
+}
+
+const settleBatch = 1_000;
+const maxBackoffMs = 15_000;
+const firstBackoffMs = 100;
+/** Without wake-ups by the engine polling starts here after work was seen and grows to `pollMs`. */
+const firstPollMs = 5;
+const pollGrowth = 1.3;
+const peekEveryMs = 250;
+
+export class ExchangeLoop {
+  readonly #options: ExchangeLoopOptions;
+  #claims = 0;
+  #current: Promise<void> | null = null;
+  #scheduled: NodeJS.Immediate | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #timerAtMs = 0;
+  #adaptivePollMs = firstPollMs;
+  #peekedAtMs = Number.NEGATIVE_INFINITY;
+  #isDry = false;
+  #wokenMeanwhile = false;
+  #wentThisTick = false;
+  #isClosed = false;
+  readonly #closing = new AbortController();
+
+  constructor(options: ExchangeLoopOptions) {
+    this.#options = options;
+  }
+
+  get isBusy(): boolean {
+    return this.#current !== null;
+  }
+
+  /** The last claim found less than it asked for, and nothing has come since. */
+  get isDry(): boolean {
+    return this.#isDry;
+  }
+
+  /** Something changed that may let an exchange go: a slot, a result, room. */
+  poke(): void {
+    if (this.#isClosed || this.#current !== null) return;
+    const isUrgent = !this.#isDry && !this.#wentThisTick && this.#options.room() !== null;
+    if (isUrgent) this.#go();
+    else if (this.#options.outbox.waiting > 0 || !this.#isDry) this.#schedule();
+  }
+
+  /** New jobs may be there. */
+  wake(): void {
+    this.#adaptivePollMs = firstPollMs;
+    if (this.#current !== null) this.#wokenMeanwhile = true;
+    this.#isDry = false;
+    this.poke();
+  }
+
+  /** Sends what the outbox holds until it is empty or the signal fires. */
+  async drain(signal: AbortSignal): Promise<void> {
+    const over = aborted(signal);
+    while (this.#options.outbox.size > 0 && !signal.aborted) {
+      if (this.#current === null) this.#go();
+      await Promise.race([this.#current, over]);
+    }
+  }
+
+  /** Ends the waits; an exchange under way is not waited for longer than the signal allows. */
+  async close(signal: AbortSignal): Promise<void> {
+    this.#isClosed = true;
+    this.#closing.abort();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#scheduled !== null) clearImmediate(this.#scheduled);
+    if (this.#current !== null && !signal.aborted) await Promise.race([this.#current, aborted(signal)]);
+  }
+
+  /** Looks at what falls due next and sets the timer by it; asked by the loop itself when dry, and by the worker now and then when it never is. */
+  async peek(): Promise<void> {
+    const { storage, queues, names, logger } = this.#options;
+    this.#peekedAtMs = monotonicMs();
+    try {
+      const { dueInMs, aloneDue } = await storage.peek(queues, names);
+      if (this.#isClosed) return;
+      if (aloneDue) this.#options.onAloneDue();
+      if (dueInMs !== null && this.#isDry) this.#wakeIn(Math.max(dueInMs, 1));
+    } catch (error) {
+      // Only a hint: the poll timer stands, and an exchange will find out about the database.
+      logger.debug('could not look for the next due job', { error });
+    }
+  }
+
+  /** For a worker that is never dry and so would never look. */
+  async peekIfStale(ms: number): Promise<void> {
+    if (monotonicMs() - this.#peekedAtMs >= ms) await this.peek();
+  }
+
+  #schedule(): void {
+    this.#scheduled ??= setImmediate(() => {
+      this.#scheduled = null;
+      if (this.#isClosed || this.#current !== null) return;
+      if (this.#options.outbox.waiting > 0 || (!this.#isDry && this.#options.room() !== null)) this.#go();
+    });
+  }
+
+  #go(): void {
+    const entries = this.#options.outbox.take(settleBatch);
+    const room = this.#isClosed ? null : this.#options.room();
+    if (entries.length === 0 && room === null) return;
+    // An engine that answers within the tick must not keep timers and sockets from their turn.
+    this.#wentThisTick = true;
+    setImmediate(() => {
+      this.#wentThisTick = false;
+    });
+    this.#current = this.#exchange(entries, room)
+      .catch((error: unknown) => {
+        this.#options.logger.error('the exchange with storage failed in an unforeseen way', { error });
+      })
+      .finally(() => {
+        this.#current = null;
+        this.#schedule();
+        if (this.#isDry) this.#rest();
+      });
+  }
+
+  async #exchange(entries: readonly OutboxEntry[], room: ClaimRoom | null): Promise<void> {
+    const request = room === null ? null : this.#request(room);
+    this.#wokenMeanwhile = false;
+    const sentAtMs = monotonicMs();
+    const answer = await this.#send(
+      entries.map(({ settlement }) => settlement),
+      request,
+    );
+    if (answer === null) return;
+    this.#options.outbox.acknowledge();
+    if (request !== null && room !== null) {
+      this.#isDry = answer.claimed.length < request.limit && !this.#wokenMeanwhile;
+      if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
+      this.#options.onClaimed(answer.claimed, room, sentAtMs);
+    }
+    if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
+  }
+
+  #request(room: ClaimRoom): ClaimRequest {
+    const { workerId, incarnation, queues, names, leaseMs } = this.#options;
+    this.#claims += 1;
+    const token = incarnation + this.#claims.toString(16).padStart(16, '0');
+    return { token, workerId, leaseMs, queues, names, ...room };
+  }
+
+  /** Null: closed before storage answered. */
+  async #send(settlements: readonly Settlement[], request: ClaimRequest | null): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] } | null> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const answer = await this.#once(settlements, request);
+        if (tries > 0) this.#options.onUp();
+        return answer;
+      } catch (error) {
+        if (!isMillraceError(error) || !error.retryable) return await this.#salvage(settlements, error);
+        this.#options.onDown(error);
+        const capMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries);
+        await delay(capMs * this.#options.random(), undefined, { signal: this.#closing.signal }).catch(() => undefined);
+        if (this.#isClosed && settlements.length === 0) return null;
+        if (this.#closing.signal.aborted && tries > 0) return null;
+      }
+    }
+  }
+
+  async #once(settlements: readonly Settlement[], request: ClaimRequest | null): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    const { storage } = this.#options;
+    if (request === null) return { settled: await storage.settle(settlements), claimed: [] };
+    if (settlements.length === 0) return { settled: [], claimed: await storage.claim(request) };
+    return await storage.exchange(settlements, request);
+  }
+
+  /** Storage refused the batch for good: each result is tried by itself, so that one bad row harms no other. */
+  async #salvage(settlements: readonly Settlement[], error: unknown): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    this.#options.logger.error('storage refused an exchange; its results are settled one by one', { error, results: settlements.length });
+    if (settlements.length === 0) await delay(this.#options.pollMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+    return { settled: await settleOneByOne(this.#options.storage, settlements, this.#options.logger), claimed: [] };
+  }
+
+  /** Dry: until a wake-up comes, look again by the timer. */
+  #rest(): void {
+    const { storage, pollMs, random } = this.#options;
+    this.#wakeIn(storage.capabilities.push ? pollMs * (0.9 + 0.2 * random()) : this.#adaptivePollMs, true);
+    if (monotonicMs() - this.#peekedAtMs >= peekEveryMs) void this.peek();
+  }
+
+  #wakeIn(ms: number, mayLater = false): void {
+    if (this.#isClosed) return;
+    if (this.#timer !== null) {
+      if (!mayLater && this.#timerAtMs <= monotonicMs() + ms) return;
+      clearTimeout(this.#timer);
+    }
+    this.#timerAtMs = monotonicMs() + ms;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#adaptivePollMs = Math.min(this.#options.pollMs, this.#adaptivePollMs * pollGrowth);
+      this.#isDry = false;
+      this.poke();
+    }, ms);
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Runs one attempt from its claimed row to the settlement that ends its lease. Knows nothing of where the row came from
+ * or where the settlement goes; `runNow` and every lane use it.
+ */
+import { decodeInput, encodeOutput } from '../client/codec.js';
+import { isNonRetriable, isOutcome, isRetryAfter } from '../client/outcomes.js';
+import { type AttemptOutcome, decideAfterAttempt } from '../core/after-attempt.js';
+import { parseDuration } from '../internal/duration.js';
+import { isMillraceError } from '../internal/errors.js';
+import { type AttemptFailure, appendFailure, describeFailure, type FailureRecord } from '../internal/failure.js';
+import type { Settlement } from '../storage/settlement.js';
+import type { Attempt } from './attempt.js';
+import { AttemptContext, type ContextPorts } from './attempt-context.js';
+
+export interface ExecutorOptions {
+  readonly ports: ContextPorts;
+  readonly workerId: string;
+  readonly maxPayloadBytes: number;
+  readonly random: () => number;
+  /** Best knowledge of the database's clock, epoch ms. */
+  readonly now: () => number;
+}
+
+/** How the handler ended, with what is needed to write it down. */
+interface Ending {
+  readonly outcome: AttemptOutcome;
+  readonly result: string | null;
+  readonly failure: FailureRecord | null;
+}
+
+export class Executor {
+  readonly #options: ExecutorOptions;
+
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. Null: the lease is lost and nothing is to be settled. */
+  async run(attempt: Attempt): Promise<Settlement | null> {
+    const ending = await this.#runHandler(attempt);
+    return this.settlementFor(attempt, ending);
+  }
+
+  /** The settlement of an attempt that was aborted and whose handler did not end within the grace. */
+  abandon(attempt: Attempt): Settlement | null {
+    return this.settlementFor(attempt, endingOfAbort(attempt, attempt.signal.reason));
+  }
+
+  async #runHandler(attempt: Attempt): Promise<Ending> {
+    const { job, definition } = attempt;
+    let context: AttemptContext | null = null;
+    try {
+      const decoded = decodeInput(definition, job.payload);
+      const input = decoded instanceof Promise ? await decoded : decoded;
+      context = new AttemptContext(attempt, input, this.#options.ports);
+      const value = await definition.run(context as never);
+      if (isOutcome(value)) return endingOfOutcome(value);
+      const encoded = encodeOutput(definition, value, this.#options.maxPayloadBytes);
+      const { text, note } = encoded instanceof Promise ? await encoded : encoded;
+      if (note !== undefined) context.log.warn(`the result was changed to be stored: ${note}`);
+      return { outcome: { kind: 'value' }, result: text, failure: null };
+    } catch (error) {
+      return attempt.abortCause === null ? endingOfThrow(error) : endingOfAbort(attempt, error);
+    } finally {
+      context?.finish();
+    }
+  }
+
+  settlementFor(attempt: Attempt, ending: Ending): Settlement | null {
+    if (attempt.abortCause === 'lease-lost') return null;
+    const { id, token } = attempt.job;
+    const decision = decideAfterAttempt(
+      { attempts: attempt.job.attempts, maxAttempts: attempt.job.maxAttempts, backoff: attempt.definition.backoff },
+      ending.outcome,
+      this.#options.random,
+    );
+    switch (decision.kind) {
+      case 'completed':
+        return { id, token, kind: 'completed', result: ending.result };
+      case 'retry':
+        return { id, token, kind: 'retry', delayMs: decision.delayMs, errors: this.#errors(attempt, ending) };
+      case 'buried': {
+        const reason = ending.outcome.kind === 'failed' && ending.outcome.nonRetriable === true ? 'non-retriable' : 'attempts-exhausted';
+        return { id, token, kind: 'buried', reason, errors: this.#errors(attempt, ending) };
+      }
+      case 'snoozed':
+        return { id, token, kind: 'snoozed', delayMs: decision.delayMs };
+      case 'cancelled':
+        return { id, token, kind: 'cancelled', reason: ending.outcome.kind === 'cancelled' ? (ending.outcome.reason ?? null) : null };
+      case 'put-back':
+        return { id, token, kind: 'put-back', delayMs: decision.delayMs, reason: 'worker-stopping' };
+    }
+  }
+
+  #errors(attempt: Attempt, ending: Ending): string {
+    const entry: AttemptFailure = {
+      at: this.#options.now(),
+      attempt: attempt.job.attempts + 1,
+      kind: ending.outcome.kind === 'timed-out' ? 'timed-out' : 'failed',
+      worker: this.#options.workerId,
+      error: ending.failure ?? describeFailure(new Error('no error was given')),
+    };
+    return appendFailure(attempt.job.errors, entry);
+  }
+}
+
+type HandlerOutcome = Extract<Parameters<typeof isOutcome>[0], object> & { kind: string };
+
+function endingOfOutcome(value: HandlerOutcome | { kind: 'snooze' | 'cancel' }): Ending {
+  const outcome = value as { kind: 'snooze'; delay: string | number } | { kind: 'cancel'; reason: string | null };
+  if (outcome.kind === 'cancel') {
+    return { outcome: { kind: 'cancelled', reason: outcome.reason ?? undefined }, result: null, failure: null };
+  }
+  const delayMs = parseDuration(outcome.delay, { name: 'snooze' });
+  return { outcome: { kind: 'snoozed', delayMs }, result: null, failure: null };
+}
+
+function endingOfThrow(error: unknown): Ending {
+  const failure = describeFailure(error);
+  if (isNonRetriable(error) || (isMillraceError(error) && error.code === 'payload-invalid')) {
+    return { outcome: { kind: 'failed', nonRetriable: true }, result: null, failure };
+  }
+  if (!isRetryAfter(error)) return { outcome: { kind: 'failed' }, result: null, failure };
+  try {
+    return { outcome: { kind: 'failed', retryAfterMs: parseDuration(error.delay, { name: 'RetryAfter' }) }, result: null, failure };
+  } catch (invalid) {
+    // A delay that is none: the failure stays what it was, by the job's own backoff, and says what was wrong with the delay.
+    return { outcome: { kind: 'failed' }, result: null, failure: { ...failure, cause: describeFailure(invalid) } };
+  }
+}
+
+/** A throw after an abort is taken as its consequence. */
+function endingOfAbort(attempt: Attempt, error: unknown): Ending {
+  const failure = describeFailure(error);
+  switch (attempt.abortCause) {
+    case 'timed-out':
+      return { outcome: { kind: 'timed-out' }, result: null, failure: describeFailure(attempt.signal.reason) };
+    case 'cancelled':
+      return { outcome: { kind: 'cancelled' }, result: null, failure };
+    default:
+      return { outcome: { kind: 'put-back' }, result: null, failure };
+  }
+}

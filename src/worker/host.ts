@@ -1,0 +1,32 @@
+import type { RunnableJob } from '../client/job-definition.js';
+import type { MillraceEvents } from '../client/events.js';
+import type { Logger } from '../internal/logger.js';
+import type { TypedEvents } from '../internal/typed-events.js';
+import type { Storage } from '../storage/storage.js';
+import type { ContextPorts } from './attempt-context.js';
+
+/** What a worker needs of the application that carries it. */
+export interface WorkerHost {
+  /** Opens on first use; rejects as `Storage.open` does. */
+  storage(): Promise<Storage>;
+  /** Where a second connection may be opened from another thread, and how; null when storage was handed over as an object. */
+  readonly database: { readonly url: string; readonly storageOptions: Readonly<Record<string, unknown>> } | null;
+  readonly definitions: ReadonlyMap<string, RunnableJob>;
+  readonly logger: Logger;
+  readonly events: TypedEvents<MillraceEvents>;
+  readonly dispatch: ContextPorts['dispatch'];
+  readonly settings: WorkerSettings;
+  readonly version: string;
+}
+
+/** All in ms but the counts. */
+export interface WorkerSettings {
+  readonly leaseMs: number;
+  readonly pollMs: number;
+  readonly killGraceMs: number;
+  readonly stopTimeoutMs: number;
+  readonly workerTtlMs: number;
+  readonly retentionMs: number;
+  readonly logRetentionMs: number;
+  readonly maxPayloadBytes: number;
+}

@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { withDeadline } from '../../internal/deadline.js';
+import { isMillraceError } from '../../internal/errors.js';
+import type { Storage } from '../../storage/storage.js';
+import type { AdminState, WorkerReport } from '../../storage/worker-record.js';
+import { monotonicMs } from '../monotonic.js';
+import type { Link, LinkListener, LinkSettings, WorkerIdentity, WorkerStatus } from './link.js';
+
+const maxBackoffMs = 15_000;
+const firstBackoffMs = 200;
+
+/** See link.ts. Each of its two rounds (heartbeat with renewal, control read) fails and recovers by itself. */
+export class LinkControl implements Link {
+  readonly #storage: Storage;
+  readonly #identity: WorkerIdentity;
+  readonly #settings: LinkSettings;
+  readonly #listener: LinkListener;
+  readonly #stopping = new AbortController();
+  readonly #random: () => number;
+  #status: WorkerStatus = { state: 'REGISTER', running: 0, jobsDone: 0, details: {} };
+  #adminState: AdminState | null = null;
+  #rounds: Promise<unknown> = Promise.resolve();
+
+  constructor(storage: Storage, identity: WorkerIdentity, settings: LinkSettings, listener: LinkListener, random = Math.random) {
+    this.#storage = storage;
+    this.#identity = identity;
+    this.#settings = settings;
+    this.#listener = listener;
+    this.#random = random;
+  }
+
+  start(): Promise<void> {
+    this.#rounds = Promise.all([
+      this.#round('heartbeat', this.#settings.heartbeatMs, () => this.#beat()),
+      this.#round('control read', this.#settings.controlMs, () => this.#read()),
+    ]);
+    return Promise.resolve();
+  }
+
+  report(status: WorkerStatus): void {
+    this.#status = status;
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#stopping.abort();
+    try {
+      const goodbye = this.#rounds.then(() => this.#storage.unregister(this.#identity.id, this.#identity.incarnation));
+      await withDeadline(goodbye, { ms: deadlineMs, name: 'goodbye to storage' });
+    } catch (error) {
+      this.#listener.onLog('warn', 'could not say goodbye to storage; the registration will lapse', { error: String(error) });
+    }
+  }
+
+  /** Beats once, then every `everyMs`; after a failure sooner, with jitter, for ever. */
+  async #round(name: string, everyMs: number, beat: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let failures = 0; !signal.aborted; ) {
+      const startedAtMs = monotonicMs();
+      try {
+        await beat();
+        if (failures > 0) this.#listener.onLog('info', `${name}: storage answers again`, { failures });
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        const isFinal = isMillraceError(error) && !error.retryable;
+        this.#listener.onLog(isFinal ? 'error' : 'warn', `${name} failed, trying again`, { failures, error: String(error) });
+      }
+      const tookMs = monotonicMs() - startedAtMs;
+      const waitMs = failures === 0 ? everyMs - tookMs : Math.min(everyMs, maxBackoffMs, firstBackoffMs * 2 ** failures) * this.#random();
+      await delay(Math.max(waitMs, 1), undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { leaseMs } = this.#settings;
+    const askedAtMs = monotonicMs();
+    // Leases first: they are what others act on. Also before registration: a thread that was started anew takes them over.
+    const held = await this.#storage.renew(this.#identity.incarnation, leaseMs);
+    this.#listener.onSnapshot({ askedAtMs, held, paused: await this.#storage.pausedQueues() });
+    const report = this.#report();
+    const heard = this.#adminState === null ? null : await this.#storage.heartbeat(report);
+    if (heard !== null && heard.outcome === 'ok') this.#noteAdminState(heard.adminState);
+    else await this.#register(report);
+    const before = Date.now();
+    const now = await this.#storage.now();
+    this.#listener.onClockSkew(now - (before + Date.now()) / 2);
+  }
+
+  async #register(report: WorkerReport): Promise<void> {
+    const { outcome, adminState } = await this.#storage.register(report, this.#settings.ttlMs);
+    if (outcome === 'taken') {
+      this.#listener.onLog('error', `another living worker is registered under the id ${report.id}; give this one its own`, { id: report.id });
+    }
+    this.#noteAdminState(adminState);
+    this.#listener.onRegistered(adminState);
+  }
+
+  async #read(): Promise<void> {
+    if (this.#adminState === null) return;
+    const askedAtMs = monotonicMs();
+    const held = await this.#storage.held(this.#identity.incarnation);
+    this.#listener.onSnapshot({ askedAtMs, held, paused: await this.#storage.pausedQueues() });
+  }
+
+  #noteAdminState(adminState: AdminState): void {
+    if (this.#adminState === adminState) return;
+    this.#adminState = adminState;
+    this.#listener.onAdminState(adminState);
+  }
+
+  #report(): WorkerReport {
+    return { ...this.#identity, ...this.#status, link: 'storage' };
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The main loop's side of the link thread. A thread that dies is started again, with jitter, for ever: the leases it kept
+ * are renewed by the next one well within their time.
+ */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker as Thread } from 'node:worker_threads';
+import { withDeadline } from '../../internal/deadline.js';
+import type { Link, LinkListener, WorkerStatus } from './link.js';
+import type { LinkDownMessage, LinkThreadData, LinkUpMessage } from './link-messages.js';
+
+const restartCapMs = 5_000;
+const startDeadlineMs = 30_000;
+
+/** The file of the thread, or null where it is not at hand (a bundled application). Sources run by a test runner use the built file. */
+export function linkThreadFile(): string | null {
+  const here = fileURLToPath(import.meta.url);
+  const file = here.endsWith('.ts')
+    ? here.replace(/([\\/])src([\\/]worker[\\/]link[\\/]).*$/, '$1dist$2link-thread.js')
+    : fileURLToPath(new URL('./link-thread.js', import.meta.url));
+  return existsSync(file) ? file : null;
+}
+
+export class LinkThreadHost implements Link {
+  readonly #file: string;
+  readonly #data: LinkThreadData;
+  readonly #listener: LinkListener;
+  #thread: Thread | null = null;
+  #status: WorkerStatus | null = null;
+  #restarts = 0;
+  #restartTimer: NodeJS.Timeout | null = null;
+  #isStopping = false;
+  #noteStopped: () => void = () => undefined;
+  readonly #stopped: Promise<void>;
+
+  constructor(file: string, data: LinkThreadData, listener: LinkListener) {
+    this.#file = file;
+    this.#data = data;
+    this.#listener = listener;
+    this.#stopped = new Promise((resolve) => {
+      this.#noteStopped = resolve;
+    });
+  }
+
+  async start(): Promise<void> {
+    await withDeadline(this.#spawn(), { ms: startDeadlineMs, name: 'start of the link thread' });
+  }
+
+  report(status: WorkerStatus): void {
+    this.#status = status;
+    this.#post({ type: 'report', status });
+  }
+
+  async stop(deadlineMs: number): Promise<void> {
+    this.#isStopping = true;
+    if (this.#restartTimer !== null) clearTimeout(this.#restartTimer);
+    const thread = this.#thread;
+    if (thread === null) return;
+    this.#post({ type: 'stop', deadlineMs });
+    try {
+      await withDeadline(this.#stopped, { ms: deadlineMs + 1_000, name: 'end of the link thread' });
+    } catch (error) {
+      this.#listener.onLog('warn', 'the link thread did not end by itself and is ended', { error: String(error) });
+    }
+    await thread.terminate();
+    this.#thread = null;
+  }
+
+  #spawn(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const thread = new Thread(this.#file, { workerData: this.#data, name: 'millrace-link' } as ConstructorParameters<typeof Thread>[1]);
+      this.#thread = thread;
+      thread.on('message', (message: LinkUpMessage) => {
+        if (message.type === 'ready') {
+          if (this.#status !== null) this.report(this.#status);
+          resolve();
+        } else this.#take(message);
+      });
+      thread.on('error', (error) => {
+        this.#listener.onLog('error', 'the link thread failed', { error: String(error) });
+        reject(error);
+      });
+      thread.on('exit', (code) => {
+        reject(new Error(`the link thread ended with code ${code}`));
+        if (this.#thread === thread) this.#thread = null;
+        if (this.#isStopping) this.#noteStopped();
+        else this.#restart(code);
+      });
+    });
+  }
+
+  #restart(code: number): void {
+    this.#restarts += 1;
+    const waitMs = Math.min(restartCapMs, 50 * 2 ** this.#restarts) * Math.random();
+    this.#listener.onLog('error', 'the link thread ended and is started again', { code, restarts: this.#restarts, waitMs: Math.round(waitMs) });
+    this.#restartTimer = setTimeout(() => {
+      this.#spawn().catch((error: unknown) => this.#listener.onLog('error', 'the link thread could not be started', { error: String(error) }));
+    }, waitMs);
+  }
+
+  #take(message: Exclude<LinkUpMessage, { type: 'ready' }>): void {
+    switch (message.type) {
+      case 'registered':
+        this.#restarts = 0;
+        return this.#listener.onRegistered(message.adminState);
+      case 'snapshot':
+        return this.#listener.onSnapshot(message.snapshot);
+      case 'clock-skew':
+        return this.#listener.onClockSkew(message.skewMs);
+      case 'admin-state':
+        return this.#listener.onAdminState(message.adminState);
+      case 'log':
+        return this.#listener.onLog(message.level, message.message, message.fields);
+      case 'stopped':
+        return this.#noteStopped();
+    }
+  }
+
+  #post(message: LinkDownMessage): void {
+    this.#thread?.postMessage(message);
+  }
+}

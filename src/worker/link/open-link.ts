@@ -1,0 +1,35 @@
+import type { Storage } from '../../storage/storage.js';
+import type { WorkerHost } from '../host.js';
+import type { ResolvedWorkerOptions } from '../worker-options.js';
+import type { Link, LinkListener, LinkSettings, WorkerIdentity } from './link.js';
+import type { DutySettings } from './link-messages.js';
+import { LinkThreadHost, linkThreadFile } from './link-thread-host.js';
+import { LocalLink } from './local-link.js';
+
+const maxHeartbeatMs = 15_000;
+const controlMs = 1_000;
+
+/** The link in a thread where storage can be opened a second time, else on the main loop. */
+export function openLink(
+  host: WorkerHost,
+  storage: Storage,
+  identity: WorkerIdentity,
+  options: Pick<ResolvedWorkerOptions, 'duties'>,
+  listener: LinkListener,
+): Link {
+  const { leaseMs, workerTtlMs, retentionMs, logRetentionMs } = host.settings;
+  const heartbeatMs = Math.min(maxHeartbeatMs, workerTtlMs / 4, leaseMs / 3);
+  const settings: LinkSettings = { leaseMs, heartbeatMs, controlMs: Math.min(controlMs, leaseMs / 3), ttlMs: workerTtlMs };
+  const duties: DutySettings | null = options.duties ? { leaseMs, retentionMs, logRetentionMs } : null;
+  const file = host.database !== null && storage.capabilities.shared ? linkThreadFile() : null;
+  if (host.database !== null && file !== null) {
+    const { url: databaseUrl, storageOptions } = host.database;
+    return new LinkThreadHost(file, { databaseUrl, storageOptions, identity, settings, duties }, listener);
+  }
+  if (storage.capabilities.shared) {
+    listener.onLog('warn', 'the link runs on the main loop: a handler that blocks it for a lease loses its jobs to other workers', {
+      why: host.database === null ? 'storage was handed over as an object' : 'the thread file is not beside this code (a bundle?)',
+    });
+  }
+  return new LocalLink(storage, { identity, settings, duties }, listener);
+}

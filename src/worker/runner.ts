@@ -1,0 +1,169 @@
+/**
+ * The inline slots of a worker: starts buffered jobs where a slot is free, watches their timeouts, passes on aborts.
+ *
+ * A slot is taken from the start of an attempt until its handler has returned, also when the attempt was settled before
+ * that (abandoned after the grace). So a handler that ignores its signal costs its slot, never more than the slot.
+ */
+import type { RunnableJob } from '../client/job-definition.js';
+import type { Logger } from '../internal/logger.js';
+import type { Settlement } from '../storage/settlement.js';
+import type { Storage } from '../storage/storage.js';
+import { type AbortCause, Attempt } from './attempt.js';
+import type { AttemptLog } from './attempt-log.js';
+import type { Buffer, BufferedJob } from './buffer.js';
+import type { Executor } from './executor.js';
+import { monotonicMs } from './monotonic.js';
+
+export interface RunnerOptions {
+  readonly concurrency: number;
+  readonly definitions: ReadonlyMap<string, RunnableJob>;
+  readonly executor: Executor;
+  readonly storage: Storage;
+  readonly log: AttemptLog;
+  readonly logger: Logger;
+  readonly killGraceMs: number;
+  readonly onStart: ((attempt: Attempt) => void) | null;
+  /** The attempt is decided; null: its lease is lost. Called once an attempt. */
+  readonly onEnd: (attempt: Attempt, settlement: Settlement | null) => void;
+  /** A slot became free. */
+  readonly onRoom: () => void;
+}
+
+const sweepEveryMs = 100;
+/** A buffered job that was started late is marked as started once it has run this long. */
+const markAfterMs = 1_000;
+
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #running = new Set<Attempt>();
+  readonly #marking = new Set<Attempt>();
+  #sweeper: NodeJS.Timeout | null = null;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  get free(): number {
+    return this.#options.concurrency - this.#running.size;
+  }
+
+  get attempts(): ReadonlySet<Attempt> {
+    return this.#running;
+  }
+
+  open(): void {
+    this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
+  }
+
+  close(): void {
+    if (this.#sweeper !== null) clearInterval(this.#sweeper);
+    this.#sweeper = null;
+  }
+
+  fill(buffer: Buffer): void {
+    while (this.#running.size < this.#options.concurrency) {
+      const next = buffer.shift();
+      if (next === undefined) return;
+      this.start(next);
+    }
+  }
+
+  start({ job, claimedAtMs }: BufferedJob): void {
+    const definition = this.#options.definitions.get(job.name);
+    // Claims ask for known names only.
+    if (definition === undefined) throw new Error(`claimed a job of name "${job.name}", which was not asked for`);
+    const attempt = new Attempt(job, definition, { claimedAtMs, startedAtMs: monotonicMs() });
+    this.#running.add(attempt);
+    void this.#run(attempt);
+  }
+
+  abort(attempt: Attempt, cause: AbortCause): void {
+    if (attempt.abort(cause, monotonicMs())) {
+      const { id, name } = attempt.job;
+      this.#options.logger.info(`attempt aborted: ${cause}`, { job: id, name, attempt: attempt.job.attempts + 1 });
+    }
+  }
+
+  async #run(attempt: Attempt): Promise<void> {
+    try {
+      // The job has lapsed before: this time its start is on record before it can take the process with it.
+      if (attempt.job.lapses > 0 && !attempt.isMarkedStarted) await this.#markStarted([attempt]);
+      if (attempt.abortCause !== 'lease-lost') {
+        this.#options.onStart?.(attempt);
+        const settlement = await this.#options.executor.run(attempt);
+        if (attempt.isAbandoned) this.#noteLateReturn(attempt);
+        else {
+          if (attempt.hasLogged) await this.#options.log.flushBeforeSettle();
+          this.#options.onEnd(attempt, settlement);
+        }
+      } else this.#options.onEnd(attempt, null);
+    } finally {
+      this.#running.delete(attempt);
+      this.#options.onRoom();
+    }
+  }
+
+  #noteLateReturn(attempt: Attempt): void {
+    const { id, name } = attempt.job;
+    const afterMs = Math.round(monotonicMs() - attempt.startedAtMs);
+    this.#options.logger.warn('a handler that ignored its signal has returned; its result is refused and its slot is free again', {
+      job: id,
+      name,
+      afterMs,
+    });
+  }
+
+  #sweep(): void {
+    const now = monotonicMs();
+    const late: Attempt[] = [];
+    for (const attempt of this.#running) {
+      if (attempt.abortedAtMs !== null) {
+        if (!attempt.isAbandoned && now - attempt.abortedAtMs >= this.#options.killGraceMs) this.#abandon(attempt);
+      } else if (now >= attempt.deadlineAtMs - sweepEveryMs) {
+        this.#timeOutAt(attempt, attempt.deadlineAtMs - now);
+      }
+      if (!attempt.isMarkedStarted && !this.#marking.has(attempt) && now - attempt.startedAtMs >= markAfterMs) late.push(attempt);
+    }
+    if (late.length > 0) void this.#markStarted(late);
+  }
+
+  #timeOutAt(attempt: Attempt, inMs: number): void {
+    if (inMs <= 0) this.abort(attempt, 'timed-out');
+    else {
+      setTimeout(() => {
+        if (this.#running.has(attempt)) this.abort(attempt, 'timed-out');
+      }, inMs).unref();
+    }
+  }
+
+  #abandon(attempt: Attempt): void {
+    attempt.isAbandoned = true;
+    const { id, name } = attempt.job;
+    this.#options.logger.warn('a handler goes on after its signal and the grace; it keeps its slot until it returns', {
+      job: id,
+      name,
+      cause: attempt.abortCause,
+    });
+    this.#options.onEnd(attempt, this.#options.executor.abandon(attempt));
+  }
+
+  async #markStarted(attempts: readonly Attempt[]): Promise<void> {
+    for (const attempt of attempts) this.#marking.add(attempt);
+    try {
+      const lost = new Set(await this.#options.storage.markStarted(attempts.map(({ job }) => ({ id: job.id, token: job.token }))));
+      for (const attempt of attempts) {
+        if (lost.has(attempt.job.id)) this.abort(attempt, 'lease-lost');
+        else attempt.isMarkedStarted = true;
+      }
+    } catch (error) {
+      // Without the mark a death of this process is not counted against the job; it runs all the same.
+      this.#options.logger.debug('the start of a job could not be marked', { error });
+    } finally {
+      for (const attempt of attempts) this.#marking.delete(attempt);
+    }
+  }
+}
