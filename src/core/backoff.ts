@@ -55,7 +55,8 @@ export function resolveBackoff(backoff: Backoff | undefined, name = 'option "bac
       { details: { key: unknownKey } },
     );
   }
-  if (!backoffTypes.includes(type as BackoffType)) throw invalid(name, typeof backoff === 'string' ? backoff : type);
+  if (!backoffTypes.includes(type as BackoffType))
+    throw invalid(name, typeof backoff === 'string' ? backoff : type);
   if (jitter !== undefined && typeof jitter !== 'boolean') {
     throw new MillraceError(
       'option-invalid',
