@@ -14,15 +14,15 @@ const LAYERS = [
   'storage',
   'client',
   'workflow',
-  'worker',
   'maintenance',
+  'worker',
   'browser',
   'hub',
   'testing',
   'cli',
 ];
-/** The public facade hands out workers, so this one file of `client` may look ahead. */
-const EXCEPTIONS = new Map([['client/millrace.ts', ['worker']]]);
+/** The public facade hands out workers, so the one file of `client` that may look ahead. */
+const EXCEPTIONS = new Map([['client/millrace.ts', ['maintenance', 'worker']]]);
 const DRIVERS = new Map([
   ['better-sqlite3', 'storage/sqlite/'],
   ['pg', 'storage/postgres/'],

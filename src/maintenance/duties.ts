@@ -40,7 +40,13 @@ export class Duties extends Service {
     super('duties');
     this.#options = options;
     const { storage, leaseMs, logger } = options;
-    this.#rescuer = new Rescuer({ storage, leaseMs, logger, random: Math.random, monotonic: () => performance.now() });
+    this.#rescuer = new Rescuer({
+      storage,
+      leaseMs,
+      logger,
+      random: Math.random,
+      monotonic: () => performance.now(),
+    });
   }
 
   /** Told what the worker beside it has done, for the engine's housekeeping. */
@@ -83,7 +89,9 @@ export class Duties extends Service {
       } catch (error) {
         this.#options.logger.warn(`duty ${name} failed, trying again at its next turn`, { error });
       }
-      await delay(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal, ref: false }).catch(() => undefined);
+      await delay(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal, ref: false }).catch(
+        () => undefined,
+      );
     }
   }
 
@@ -96,14 +104,19 @@ export class Duties extends Service {
   async #release(everyMs: number): Promise<void> {
     if (!(await this.#take('release', everyMs))) return;
     const released = await this.#options.storage.releaseBlocked(batch);
-    if (released > 0) this.#options.logger.warn('the sweep released blocked jobs that their parents had not', { released });
+    if (released > 0)
+      this.#options.logger.warn('the sweep released blocked jobs that their parents had not', { released });
   }
 
   async #clean(): Promise<void> {
     const { storage, retentionMs, logRetentionMs, logger } = this.#options;
     if (!(await this.#take('clean', cleanEveryMs))) return;
-    const purged = await this.#inBatches(() => storage.purge({ statuses: ['completed', 'cancelled'], olderThanMs: retentionMs, limit: batch }));
-    const traces = await this.#inBatches(() => storage.purgeTraces({ olderThanMs: logRetentionMs, limit: batch }));
+    const purged = await this.#inBatches(() =>
+      storage.purge({ statuses: ['completed', 'cancelled'], olderThanMs: retentionMs, limit: batch }),
+    );
+    const traces = await this.#inBatches(() =>
+      storage.purgeTraces({ olderThanMs: logRetentionMs, limit: batch }),
+    );
     if (purged + traces > 0) logger.info('cleaned up what is past its retention', { jobs: purged, traces });
   }
 

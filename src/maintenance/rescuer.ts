@@ -48,11 +48,20 @@ export class Rescuer {
   /** Rejects when storage cannot be reached; what was taken back by then stays so. `force` takes every expired lease. */
   async sweep({ force = false, expectedEveryMs = Number.POSITIVE_INFINITY } = {}): Promise<RescueReport> {
     const { storage, leaseMs } = this.#options;
-    const counts = { retried: {} as Record<string, number>, buried: {} as Record<string, number>, ended: 0, waiting: 0 };
+    const counts = {
+      retried: {} as Record<string, number>,
+      buried: {} as Record<string, number>,
+      ended: 0,
+      waiting: 0,
+    };
     return await this.watching(expectedEveryMs, async () => {
       let after: { leaseUntilMs: number; id: string } | undefined;
       for (;;) {
-        const page = await storage.expired({ expiredForMs: 0, limit: pageSize, ...(after === undefined ? {} : { after }) });
+        const page = await storage.expired({
+          expiredForMs: 0,
+          limit: pageSize,
+          ...(after === undefined ? {} : { after }),
+        });
         const taken = force ? page : await this.#withEvidence(page, leaseMs);
         counts.waiting += page.length - taken.length;
         await this.#takeBack(taken, counts);
@@ -84,7 +93,8 @@ export class Rescuer {
 
   async #withEvidence(page: readonly ExpiredLease[], leaseMs: number): Promise<readonly ExpiredLease[]> {
     if (page.length === 0) return page;
-    const watchedMs = this.#reachableSinceMs === null ? 0 : this.#options.monotonic() - this.#reachableSinceMs;
+    const watchedMs =
+      this.#reachableSinceMs === null ? 0 : this.#options.monotonic() - this.#reachableSinceMs;
     if (watchedMs >= leaseMs) return page;
     const uptimeMs = (await this.#options.storage.serverUptimeMs()) ?? Number.POSITIVE_INFINITY;
     return page.filter((lease) => lease.expiredForMs >= leaseMs && uptimeMs >= lease.expiredForMs);
@@ -103,8 +113,15 @@ export class Rescuer {
 
   #count(lease: ExpiredLease, decision: TakeBack, counts: Counts): void {
     const { id, name, queue, workerId, expiredForMs } = lease;
-    this.#options.logger.warn(`recovered an expired lease: ${decision.kind}`, { job: id, name, queue, worker: workerId, expiredForMs });
-    const isBuried = decision.kind === 'poison' || (decision.kind === 'stopped' && lease.stopRequest === 'bury');
+    this.#options.logger.warn(`recovered an expired lease: ${decision.kind}`, {
+      job: id,
+      name,
+      queue,
+      worker: workerId,
+      expiredForMs,
+    });
+    const isBuried =
+      decision.kind === 'poison' || (decision.kind === 'stopped' && lease.stopRequest === 'bury');
     if (isBuried) counts.buried[queue] = (counts.buried[queue] ?? 0) + 1;
     else if (decision.kind === 'stopped') counts.ended += 1;
     else counts.retried[queue] = (counts.retried[queue] ?? 0) + 1;
@@ -113,14 +130,25 @@ export class Rescuer {
   #decide(lease: ExpiredLease): TakeBack {
     const { id, token, leaseUntilMs, started: isStarted, deaths, ranAlone, stopRequest } = lease;
     const base = { id, token, leaseUntilMs };
-    const decision = decideAfterDeath({ isStarted, deaths, ranAlone, stopRequest, backoff: deathBackoff }, this.#options.random);
+    const decision = decideAfterDeath(
+      { isStarted, deaths, ranAlone, stopRequest, backoff: deathBackoff },
+      this.#options.random,
+    );
     switch (decision.kind) {
       case 'put-back':
         return { ...base, kind: 'lapsed' };
       case 'retry':
-        return { ...base, kind: 'died', delayMs: decision.delayMs, alone: decision.alone, errors: deathNote(lease, 'died') };
+        return {
+          ...base,
+          kind: 'died',
+          delayMs: decision.delayMs,
+          alone: decision.alone,
+          errors: deathNote(lease, 'died'),
+        };
       case 'buried':
-        return decision.poison ? { ...base, kind: 'poison', errors: deathNote(lease, 'poison') } : { ...base, kind: 'stopped' };
+        return decision.poison
+          ? { ...base, kind: 'poison', errors: deathNote(lease, 'poison') }
+          : { ...base, kind: 'stopped' };
       case 'cancelled':
       case 'deleted':
         return { ...base, kind: 'stopped' };
@@ -135,7 +163,10 @@ interface Counts {
 }
 
 function deathNote(lease: ExpiredLease, kind: 'died' | 'poison'): string {
-  const how = kind === 'poison' ? 'the worker died while only this job ran on it, for the third time' : 'the worker died or vanished while this job ran';
+  const how =
+    kind === 'poison'
+      ? 'the worker died while only this job ran on it, for the third time'
+      : 'the worker died or vanished while this job ran';
   const message = `${how}; its lease ended ${Math.round(lease.expiredForMs / 1000)} s before it was taken back`;
   return appendFailure(lease.errors, {
     at: lease.leaseUntilMs,

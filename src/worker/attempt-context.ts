@@ -1,10 +1,10 @@
-import type { JobDefinition } from '../client/job-definition.js';
 import type { DispatchOptions } from '../client/dispatch-options.js';
 import type { JobContext, JobFacts } from '../client/job-context.js';
+import type { JobDefinition } from '../client/job-definition.js';
 import type { JobHandle } from '../client/job-handle.js';
 import { cancel, type Outcome, snooze } from '../client/outcomes.js';
-import { describeFailure } from '../internal/failure.js';
 import type { Duration } from '../internal/duration.js';
+import { describeFailure } from '../internal/failure.js';
 import type { LogFields, Logger } from '../internal/logger.js';
 import type { NewLogLine } from '../storage/job-log.js';
 import type { Attempt } from './attempt.js';
@@ -12,7 +12,11 @@ import type { Attempt } from './attempt.js';
 /** What a context reaches outward for; `runNow` and a worker give different ones. */
 export interface ContextPorts {
   log(line: NewLogLine): void;
-  dispatch(job: JobDefinition | string, input: unknown, options?: DispatchOptions): Promise<JobHandle<unknown>>;
+  dispatch(
+    job: JobDefinition | string,
+    input: unknown,
+    options?: DispatchOptions,
+  ): Promise<JobHandle<unknown>>;
   /** Extends the leases now; false when this one is lost. */
   renew(attempt: Attempt): Promise<boolean>;
   readonly logger: Logger;
@@ -46,7 +50,15 @@ export class AttemptContext implements JobContext<unknown> {
 
   get job(): JobFacts {
     const { id, name, queue, priority, maxAttempts, createdAtMs, dueAtMs } = this.#attempt.job;
-    this.#facts ??= { id, name, queue, priority, maxAttempts, createdAt: new Date(createdAtMs), dueAt: new Date(dueAtMs) };
+    this.#facts ??= {
+      id,
+      name,
+      queue,
+      priority,
+      maxAttempts,
+      createdAt: new Date(createdAtMs),
+      dueAt: new Date(dueAtMs),
+    };
     return this.#facts;
   }
 
@@ -75,7 +87,8 @@ export class AttemptContext implements JobContext<unknown> {
 
   heartbeat = (): Promise<boolean> => this.#ports.renew(this.#attempt);
 
-  dispatch = ((job, input, options) => this.#ports.dispatch(job as JobDefinition, input, options)) as JobContext<unknown>['dispatch'];
+  dispatch = ((job, input, options) =>
+    this.#ports.dispatch(job as JobDefinition, input, options)) as JobContext<unknown>['dispatch'];
 
   snooze(delay: Duration): Outcome {
     return snooze(delay);
@@ -94,18 +107,30 @@ export class AttemptContext implements JobContext<unknown> {
   #write(level: NewLogLine['level'], message: string, fields?: LogFields): void {
     const { id, name } = this.#attempt.job;
     this.#ports.logger[level](String(message), { job: id, name, ...fields });
-    this.#send('log', level, fields === undefined ? String(message) : `${String(message)} ${fieldsText(fields)}`);
+    this.#send(
+      'log',
+      level,
+      fields === undefined ? String(message) : `${String(message)} ${fieldsText(fields)}`,
+    );
   }
 
   #send(kind: NewLogLine['kind'], level: NewLogLine['level'], text: string): void {
     if (this.#seq >= maxLines) return;
     this.#seq += 1;
     this.#attempt.hasLogged = true;
-    this.#ports.log({ id: this.#attempt.job.id, token: this.#attempt.job.token, seq: this.#seq, kind, level, text });
+    this.#ports.log({
+      id: this.#attempt.job.id,
+      token: this.#attempt.job.token,
+      seq: this.#seq,
+      kind,
+      level,
+      text,
+    });
   }
 }
 
-const finite = (value: number | undefined): number | undefined => (typeof value === 'number' && Number.isFinite(value) ? value : undefined);
+const finite = (value: number | undefined): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 
 function fieldsText(fields: LogFields): string {
   try {

@@ -33,7 +33,11 @@ export class AttemptLog {
       this.#dropped += 1;
       return;
     }
-    this.#unsent.push(line.text.length > maxTextBytes ? { ...line, text: `${line.text.slice(0, maxTextBytes - 16)}… (cut)` } : line);
+    this.#unsent.push(
+      line.text.length > maxTextBytes
+        ? { ...line, text: `${line.text.slice(0, maxTextBytes - 16)}… (cut)` }
+        : line,
+    );
     this.#timer ??= setTimeout(() => void this.flush(), flushEveryMs).unref();
   }
 

@@ -71,13 +71,27 @@ function reasonOf(cause: AbortCause, attempt: Attempt): MillraceError {
   switch (cause) {
     case 'timed-out': {
       const ms = Math.round(attempt.deadlineAtMs - attempt.startedAtMs);
-      return new MillraceError('attempt-timed-out', `job ${id} (${name}): the attempt ran longer than its timeout of ${ms} ms`, { details });
+      return new MillraceError(
+        'attempt-timed-out',
+        `job ${id} (${name}): the attempt ran longer than its timeout of ${ms} ms`,
+        { details },
+      );
     }
     case 'cancelled':
-      return new MillraceError('job-cancelled', `job ${id} (${name}) was called off while it ran`, { details });
+      return new MillraceError('job-cancelled', `job ${id} (${name}) was called off while it ran`, {
+        details,
+      });
     case 'lease-lost':
-      return new MillraceError('lease-lost', `job ${id} (${name}): this worker no longer holds the lease; whatever it returns is refused`, { details });
+      return new MillraceError(
+        'lease-lost',
+        `job ${id} (${name}): this worker no longer holds the lease; whatever it returns is refused`,
+        { details },
+      );
     case 'stopping':
-      return new MillraceError('worker-stopping', `job ${id} (${name}): the worker stops and its deadline has come; the job goes back uncharged`, { details });
+      return new MillraceError(
+        'worker-stopping',
+        `job ${id} (${name}): the worker stops and its deadline has come; the job goes back uncharged`,
+        { details },
+      );
   }
 }

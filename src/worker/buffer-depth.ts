@@ -21,7 +21,9 @@ export class BufferDepth {
   /** Learns from an attempt that ended. */
   observe(durationMs: number): void {
     this.#averageMs =
-      this.#averageMs === Number.POSITIVE_INFINITY ? durationMs : this.#averageMs + (durationMs - this.#averageMs) * weight;
+      this.#averageMs === Number.POSITIVE_INFINITY
+        ? durationMs
+        : this.#averageMs + (durationMs - this.#averageMs) * weight;
   }
 
   /** Called after a claim that brought as many as were asked for. */

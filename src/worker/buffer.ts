@@ -32,7 +32,8 @@ export class Buffer {
     const single = this.#lines.length === 1 ? this.#lines[0] : undefined;
     for (const job of jobs) {
       const line = single ?? this.#lines.find((candidate) => candidate.queue === job.queue);
-      if (line === undefined) throw new Error(`claimed a job of queue "${job.queue}", which was not asked for`);
+      if (line === undefined)
+        throw new Error(`claimed a job of queue "${job.queue}", which was not asked for`);
       line.jobs.push({ job, claimedAtMs });
     }
     this.#size += jobs.length;

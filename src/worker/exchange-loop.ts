@@ -13,7 +13,7 @@ import { aborted } from '../internal/aborted.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import type { ClaimedJob, ClaimRequest } from '../storage/claimed-job.js';
-import type { SettleOutcome, Settlement } from '../storage/settlement.js';
+import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import { monotonicMs } from './monotonic.js';
 import type { Outbox, OutboxEntry } from './outbox.js';
@@ -99,10 +99,10 @@ export class ExchangeLoop {
 
   /** Sends what the outbox holds until it is empty or the signal fires. */
   async drain(signal: AbortSignal): Promise<void> {
-    const over = aborted(signal);
+    using over = aborted(signal);
     while (this.#options.outbox.size > 0 && !signal.aborted) {
       if (this.#current === null) this.#go();
-      await Promise.race([this.#current, over]);
+      await Promise.race([this.#current, over.fired]);
     }
   }
 
@@ -112,7 +112,8 @@ export class ExchangeLoop {
     this.#closing.abort();
     if (this.#timer !== null) clearTimeout(this.#timer);
     if (this.#scheduled !== null) clearImmediate(this.#scheduled);
-    if (this.#current !== null && !signal.aborted) await Promise.race([this.#current, aborted(signal)]);
+    using over = aborted(signal);
+    if (this.#current !== null) await Promise.race([this.#current, over.fired]);
   }
 
   /** Looks at what falls due next and sets the timer by it; asked by the loop itself when dry, and by the worker now and then when it never is. */
@@ -189,7 +190,10 @@ export class ExchangeLoop {
   }
 
   /** Null: closed before storage answered. */
-  async #send(settlements: readonly Settlement[], request: ClaimRequest | null): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] } | null> {
+  async #send(
+    settlements: readonly Settlement[],
+    request: ClaimRequest | null,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] } | null> {
     for (let tries = 0; ; tries += 1) {
       try {
         const answer = await this.#once(settlements, request);
@@ -199,14 +203,19 @@ export class ExchangeLoop {
         if (!isMillraceError(error) || !error.retryable) return await this.#salvage(settlements, error);
         this.#options.onDown(error);
         const capMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries);
-        await delay(capMs * this.#options.random(), undefined, { signal: this.#closing.signal }).catch(() => undefined);
+        await delay(capMs * this.#options.random(), undefined, { signal: this.#closing.signal }).catch(
+          () => undefined,
+        );
         if (this.#isClosed && settlements.length === 0) return null;
         if (this.#closing.signal.aborted && tries > 0) return null;
       }
     }
   }
 
-  async #once(settlements: readonly Settlement[], request: ClaimRequest | null): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+  async #once(
+    settlements: readonly Settlement[],
+    request: ClaimRequest | null,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     const { storage } = this.#options;
     if (request === null) return { settled: await storage.settle(settlements), claimed: [] };
     if (settlements.length === 0) return { settled: [], claimed: await storage.claim(request) };
@@ -214,10 +223,20 @@ export class ExchangeLoop {
   }
 
   /** Storage refused the batch for good: each result is tried by itself, so that one bad row harms no other. */
-  async #salvage(settlements: readonly Settlement[], error: unknown): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
-    this.#options.logger.error('storage refused an exchange; its results are settled one by one', { error, results: settlements.length });
-    if (settlements.length === 0) await delay(this.#options.pollMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-    return { settled: await settleOneByOne(this.#options.storage, settlements, this.#options.logger), claimed: [] };
+  async #salvage(
+    settlements: readonly Settlement[],
+    error: unknown,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    this.#options.logger.error('storage refused an exchange; its results are settled one by one', {
+      error,
+      results: settlements.length,
+    });
+    if (settlements.length === 0)
+      await delay(this.#options.pollMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+    return {
+      settled: await settleOneByOne(this.#options.storage, settlements, this.#options.logger),
+      claimed: [],
+    };
   }
 
   /** Dry: until a wake-up comes, look again by the timer. */

@@ -7,7 +7,12 @@ import { isNonRetriable, isOutcome, isRetryAfter } from '../client/outcomes.js';
 import { type AttemptOutcome, decideAfterAttempt } from '../core/after-attempt.js';
 import { parseDuration } from '../internal/duration.js';
 import { isMillraceError } from '../internal/errors.js';
-import { type AttemptFailure, appendFailure, describeFailure, type FailureRecord } from '../internal/failure.js';
+import {
+  type AttemptFailure,
+  appendFailure,
+  describeFailure,
+  type FailureRecord,
+} from '../internal/failure.js';
 import type { Settlement } from '../storage/settlement.js';
 import type { Attempt } from './attempt.js';
 import { AttemptContext, type ContextPorts } from './attempt-context.js';
@@ -70,7 +75,11 @@ export class Executor {
     if (attempt.abortCause === 'lease-lost') return null;
     const { id, token } = attempt.job;
     const decision = decideAfterAttempt(
-      { attempts: attempt.job.attempts, maxAttempts: attempt.job.maxAttempts, backoff: attempt.definition.backoff },
+      {
+        attempts: attempt.job.attempts,
+        maxAttempts: attempt.job.maxAttempts,
+        backoff: attempt.definition.backoff,
+      },
       ending.outcome,
       this.#options.random,
     );
@@ -80,13 +89,21 @@ export class Executor {
       case 'retry':
         return { id, token, kind: 'retry', delayMs: decision.delayMs, errors: this.#errors(attempt, ending) };
       case 'buried': {
-        const reason = ending.outcome.kind === 'failed' && ending.outcome.nonRetriable === true ? 'non-retriable' : 'attempts-exhausted';
+        const reason =
+          ending.outcome.kind === 'failed' && ending.outcome.nonRetriable === true
+            ? 'non-retriable'
+            : 'attempts-exhausted';
         return { id, token, kind: 'buried', reason, errors: this.#errors(attempt, ending) };
       }
       case 'snoozed':
         return { id, token, kind: 'snoozed', delayMs: decision.delayMs };
       case 'cancelled':
-        return { id, token, kind: 'cancelled', reason: ending.outcome.kind === 'cancelled' ? (ending.outcome.reason ?? null) : null };
+        return {
+          id,
+          token,
+          kind: 'cancelled',
+          reason: ending.outcome.kind === 'cancelled' ? (ending.outcome.reason ?? null) : null,
+        };
       case 'put-back':
         return { id, token, kind: 'put-back', delayMs: decision.delayMs, reason: 'worker-stopping' };
     }
@@ -107,9 +124,15 @@ export class Executor {
 type HandlerOutcome = Extract<Parameters<typeof isOutcome>[0], object> & { kind: string };
 
 function endingOfOutcome(value: HandlerOutcome | { kind: 'snooze' | 'cancel' }): Ending {
-  const outcome = value as { kind: 'snooze'; delay: string | number } | { kind: 'cancel'; reason: string | null };
+  const outcome = value as
+    | { kind: 'snooze'; delay: string | number }
+    | { kind: 'cancel'; reason: string | null };
   if (outcome.kind === 'cancel') {
-    return { outcome: { kind: 'cancelled', reason: outcome.reason ?? undefined }, result: null, failure: null };
+    return {
+      outcome: { kind: 'cancelled', reason: outcome.reason ?? undefined },
+      result: null,
+      failure: null,
+    };
   }
   const delayMs = parseDuration(outcome.delay, { name: 'snooze' });
   return { outcome: { kind: 'snoozed', delayMs }, result: null, failure: null };
@@ -122,10 +145,18 @@ function endingOfThrow(error: unknown): Ending {
   }
   if (!isRetryAfter(error)) return { outcome: { kind: 'failed' }, result: null, failure };
   try {
-    return { outcome: { kind: 'failed', retryAfterMs: parseDuration(error.delay, { name: 'RetryAfter' }) }, result: null, failure };
+    return {
+      outcome: { kind: 'failed', retryAfterMs: parseDuration(error.delay, { name: 'RetryAfter' }) },
+      result: null,
+      failure,
+    };
   } catch (invalid) {
     // A delay that is none: the failure stays what it was, by the job's own backoff, and says what was wrong with the delay.
-    return { outcome: { kind: 'failed' }, result: null, failure: { ...failure, cause: describeFailure(invalid) } };
+    return {
+      outcome: { kind: 'failed' },
+      result: null,
+      failure: { ...failure, cause: describeFailure(invalid) },
+    };
   }
 }
 
@@ -134,7 +165,11 @@ function endingOfAbort(attempt: Attempt, error: unknown): Ending {
   const failure = describeFailure(error);
   switch (attempt.abortCause) {
     case 'timed-out':
-      return { outcome: { kind: 'timed-out' }, result: null, failure: describeFailure(attempt.signal.reason) };
+      return {
+        outcome: { kind: 'timed-out' },
+        result: null,
+        failure: describeFailure(attempt.signal.reason),
+      };
     case 'cancelled':
       return { outcome: { kind: 'cancelled' }, result: null, failure };
     default:

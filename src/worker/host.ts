@@ -1,5 +1,5 @@
-import type { RunnableJob } from '../client/job-definition.js';
 import type { MillraceEvents } from '../client/events.js';
+import type { RunnableJob } from '../client/job-definition.js';
 import type { Logger } from '../internal/logger.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { Storage } from '../storage/storage.js';
@@ -10,7 +10,10 @@ export interface WorkerHost {
   /** Opens on first use; rejects as `Storage.open` does. */
   storage(): Promise<Storage>;
   /** Where a second connection may be opened from another thread, and how; null when storage was handed over as an object. */
-  readonly database: { readonly url: string; readonly storageOptions: Readonly<Record<string, unknown>> } | null;
+  readonly database: {
+    readonly url: string;
+    readonly storageOptions: Readonly<Record<string, unknown>>;
+  } | null;
   readonly definitions: ReadonlyMap<string, RunnableJob>;
   readonly logger: Logger;
   readonly events: TypedEvents<MillraceEvents>;

@@ -7,7 +7,11 @@ const maxBackoffMs = 15_000;
 const firstBackoffMs = 200;
 
 /** Opens storage, trying again for ever where waiting may help; what waiting can't cure is thrown at once. */
-export async function openStoragePatiently(open: () => Promise<Storage>, logger: Logger, signal: AbortSignal): Promise<Storage> {
+export async function openStoragePatiently(
+  open: () => Promise<Storage>,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Storage> {
   for (let tries = 0; ; tries += 1) {
     signal.throwIfAborted();
     try {
@@ -15,7 +19,11 @@ export async function openStoragePatiently(open: () => Promise<Storage>, logger:
     } catch (error) {
       if (!isMillraceError(error) || !error.retryable) throw error;
       const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries) * Math.random();
-      logger.warn('storage does not open, trying again', { error, tries: tries + 1, waitMs: Math.round(waitMs) });
+      logger.warn('storage does not open, trying again', {
+        error,
+        tries: tries + 1,
+        waitMs: Math.round(waitMs),
+      });
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }

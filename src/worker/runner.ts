@@ -75,7 +75,8 @@ export class Runner {
   start({ job, claimedAtMs }: BufferedJob): void {
     const definition = this.#options.definitions.get(job.name);
     // Claims ask for known names only.
-    if (definition === undefined) throw new Error(`claimed a job of name "${job.name}", which was not asked for`);
+    if (definition === undefined)
+      throw new Error(`claimed a job of name "${job.name}", which was not asked for`);
     const attempt = new Attempt(job, definition, { claimedAtMs, startedAtMs: monotonicMs() });
     this.#running.add(attempt);
     void this.#run(attempt);
@@ -84,7 +85,11 @@ export class Runner {
   abort(attempt: Attempt, cause: AbortCause): void {
     if (attempt.abort(cause, monotonicMs())) {
       const { id, name } = attempt.job;
-      this.#options.logger.info(`attempt aborted: ${cause}`, { job: id, name, attempt: attempt.job.attempts + 1 });
+      this.#options.logger.info(`attempt aborted: ${cause}`, {
+        job: id,
+        name,
+        attempt: attempt.job.attempts + 1,
+      });
     }
   }
 
@@ -110,11 +115,14 @@ export class Runner {
   #noteLateReturn(attempt: Attempt): void {
     const { id, name } = attempt.job;
     const afterMs = Math.round(monotonicMs() - attempt.startedAtMs);
-    this.#options.logger.warn('a handler that ignored its signal has returned; its result is refused and its slot is free again', {
-      job: id,
-      name,
-      afterMs,
-    });
+    this.#options.logger.warn(
+      'a handler that ignored its signal has returned; its result is refused and its slot is free again',
+      {
+        job: id,
+        name,
+        afterMs,
+      },
+    );
   }
 
   #sweep(): void {
@@ -122,11 +130,13 @@ export class Runner {
     const late: Attempt[] = [];
     for (const attempt of this.#running) {
       if (attempt.abortedAtMs !== null) {
-        if (!attempt.isAbandoned && now - attempt.abortedAtMs >= this.#options.killGraceMs) this.#abandon(attempt);
+        if (!attempt.isAbandoned && now - attempt.abortedAtMs >= this.#options.killGraceMs)
+          this.#abandon(attempt);
       } else if (now >= attempt.deadlineAtMs - sweepEveryMs) {
         this.#timeOutAt(attempt, attempt.deadlineAtMs - now);
       }
-      if (!attempt.isMarkedStarted && !this.#marking.has(attempt) && now - attempt.startedAtMs >= markAfterMs) late.push(attempt);
+      if (!attempt.isMarkedStarted && !this.#marking.has(attempt) && now - attempt.startedAtMs >= markAfterMs)
+        late.push(attempt);
     }
     if (late.length > 0) void this.#markStarted(late);
   }
@@ -143,18 +153,25 @@ export class Runner {
   #abandon(attempt: Attempt): void {
     attempt.isAbandoned = true;
     const { id, name } = attempt.job;
-    this.#options.logger.warn('a handler goes on after its signal and the grace; it keeps its slot until it returns', {
-      job: id,
-      name,
-      cause: attempt.abortCause,
-    });
+    this.#options.logger.warn(
+      'a handler goes on after its signal and the grace; it keeps its slot until it returns',
+      {
+        job: id,
+        name,
+        cause: attempt.abortCause,
+      },
+    );
     this.#options.onEnd(attempt, this.#options.executor.abandon(attempt));
   }
 
   async #markStarted(attempts: readonly Attempt[]): Promise<void> {
     for (const attempt of attempts) this.#marking.add(attempt);
     try {
-      const lost = new Set(await this.#options.storage.markStarted(attempts.map(({ job }) => ({ id: job.id, token: job.token }))));
+      const lost = new Set(
+        await this.#options.storage.markStarted(
+          attempts.map(({ job }) => ({ id: job.id, token: job.token })),
+        ),
+      );
       for (const attempt of attempts) {
         if (lost.has(attempt.job.id)) this.abort(attempt, 'lease-lost');
         else attempt.isMarkedStarted = true;

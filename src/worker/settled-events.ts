@@ -4,28 +4,37 @@ import type { TypedEvents } from '../internal/typed-events.js';
 import type { OutboxEntry } from './outbox.js';
 
 /** Tells of a settlement that storage has acknowledged. Costs nothing while nobody listens. */
-export function emitSettled(events: TypedEvents<MillraceEvents>, { settlement, job, durationMs }: OutboxEntry, workerId: string): void {
+export function emitSettled(
+  events: TypedEvents<MillraceEvents>,
+  { settlement, job, durationMs }: OutboxEntry,
+  workerId: string,
+): void {
   if (job === null) return;
   const name = eventOf[settlement.kind];
   if (name === null || events.listenerCount(name) === 0) return;
   const facts = { id: job.id, name: job.name, queue: job.queue, attempt: job.attempts + 1, workerId };
   switch (settlement.kind) {
     case 'completed':
-      return events.emit('job:completed', { ...facts, durationMs });
+      events.emit('job:completed', { ...facts, durationMs });
+      break;
     case 'retry': {
       const failure = parseFailures(settlement.errors).at(-1)?.error ?? { name: 'Error', message: 'unknown' };
-      return events.emit('job:retrying', { ...facts, delayMs: settlement.delayMs, failure });
+      events.emit('job:retrying', { ...facts, delayMs: settlement.delayMs, failure });
+      break;
     }
     case 'buried': {
       const failure = parseFailures(settlement.errors).at(-1)?.error ?? null;
-      return events.emit('job:buried', { ...facts, reason: settlement.reason, failure });
+      events.emit('job:buried', { ...facts, reason: settlement.reason, failure });
+      break;
     }
     case 'cancelled':
-      return events.emit('job:cancelled', { ...facts, reason: settlement.reason });
+      events.emit('job:cancelled', { ...facts, reason: settlement.reason });
+      break;
     case 'snoozed':
-      return events.emit('job:snoozed', { ...facts, delayMs: settlement.delayMs });
+      events.emit('job:snoozed', { ...facts, delayMs: settlement.delayMs });
+      break;
     case 'put-back':
-      return;
+      break;
   }
 }
 

@@ -21,7 +21,13 @@ export class LinkControl implements Link {
   #adminState: AdminState | null = null;
   #rounds: Promise<unknown> = Promise.resolve();
 
-  constructor(storage: Storage, identity: WorkerIdentity, settings: LinkSettings, listener: LinkListener, random = Math.random) {
+  constructor(
+    storage: Storage,
+    identity: WorkerIdentity,
+    settings: LinkSettings,
+    listener: LinkListener,
+    random = Math.random,
+  ) {
     this.#storage = storage;
     this.#identity = identity;
     this.#settings = settings;
@@ -44,10 +50,14 @@ export class LinkControl implements Link {
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
     try {
-      const goodbye = this.#rounds.then(() => this.#storage.unregister(this.#identity.id, this.#identity.incarnation));
+      const goodbye = this.#rounds.then(() =>
+        this.#storage.unregister(this.#identity.id, this.#identity.incarnation),
+      );
       await withDeadline(goodbye, { ms: deadlineMs, name: 'goodbye to storage' });
     } catch (error) {
-      this.#listener.onLog('warn', 'could not say goodbye to storage; the registration will lapse', { error: String(error) });
+      this.#listener.onLog('warn', 'could not say goodbye to storage; the registration will lapse', {
+        error: String(error),
+      });
     }
   }
 
@@ -63,10 +73,16 @@ export class LinkControl implements Link {
       } catch (error) {
         failures += 1;
         const isFinal = isMillraceError(error) && !error.retryable;
-        this.#listener.onLog(isFinal ? 'error' : 'warn', `${name} failed, trying again`, { failures, error: String(error) });
+        this.#listener.onLog(isFinal ? 'error' : 'warn', `${name} failed, trying again`, {
+          failures,
+          error: String(error),
+        });
       }
       const tookMs = monotonicMs() - startedAtMs;
-      const waitMs = failures === 0 ? everyMs - tookMs : Math.min(everyMs, maxBackoffMs, firstBackoffMs * 2 ** failures) * this.#random();
+      const waitMs =
+        failures === 0
+          ? everyMs - tookMs
+          : Math.min(everyMs, maxBackoffMs, firstBackoffMs * 2 ** failures) * this.#random();
       await delay(Math.max(waitMs, 1), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
@@ -89,7 +105,11 @@ export class LinkControl implements Link {
   async #register(report: WorkerReport): Promise<void> {
     const { outcome, adminState } = await this.#storage.register(report, this.#settings.ttlMs);
     if (outcome === 'taken') {
-      this.#listener.onLog('error', `another living worker is registered under the id ${report.id}; give this one its own`, { id: report.id });
+      this.#listener.onLog(
+        'error',
+        `another living worker is registered under the id ${report.id}; give this one its own`,
+        { id: report.id },
+      );
     }
     this.#noteAdminState(adminState);
     this.#listener.onRegistered(adminState);

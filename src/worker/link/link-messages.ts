@@ -29,5 +29,10 @@ export type LinkUpMessage =
   | { readonly type: 'snapshot'; readonly snapshot: LinkSnapshot }
   | { readonly type: 'clock-skew'; readonly skewMs: number }
   | { readonly type: 'admin-state'; readonly adminState: AdminState }
-  | { readonly type: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly message: string; readonly fields: LogFields }
+  | {
+      readonly type: 'log';
+      readonly level: 'debug' | 'info' | 'warn' | 'error';
+      readonly message: string;
+      readonly fields: LogFields;
+    }
   | { readonly type: 'stopped' };

@@ -60,7 +60,9 @@ export class LinkThreadHost implements Link {
     try {
       await withDeadline(this.#stopped, { ms: deadlineMs + 1_000, name: 'end of the link thread' });
     } catch (error) {
-      this.#listener.onLog('warn', 'the link thread did not end by itself and is ended', { error: String(error) });
+      this.#listener.onLog('warn', 'the link thread did not end by itself and is ended', {
+        error: String(error),
+      });
     }
     await thread.terminate();
     this.#thread = null;
@@ -68,7 +70,10 @@ export class LinkThreadHost implements Link {
 
   #spawn(): Promise<void> {
     return new Promise((resolve, reject) => {
-      const thread = new Thread(this.#file, { workerData: this.#data, name: 'millrace-link' } as ConstructorParameters<typeof Thread>[1]);
+      const thread = new Thread(this.#file, {
+        workerData: this.#data,
+        name: 'millrace-link',
+      } as ConstructorParameters<typeof Thread>[1]);
       this.#thread = thread;
       thread.on('message', (message: LinkUpMessage) => {
         if (message.type === 'ready') {
@@ -92,9 +97,15 @@ export class LinkThreadHost implements Link {
   #restart(code: number): void {
     this.#restarts += 1;
     const waitMs = Math.min(restartCapMs, 50 * 2 ** this.#restarts) * Math.random();
-    this.#listener.onLog('error', 'the link thread ended and is started again', { code, restarts: this.#restarts, waitMs: Math.round(waitMs) });
+    this.#listener.onLog('error', 'the link thread ended and is started again', {
+      code,
+      restarts: this.#restarts,
+      waitMs: Math.round(waitMs),
+    });
     this.#restartTimer = setTimeout(() => {
-      this.#spawn().catch((error: unknown) => this.#listener.onLog('error', 'the link thread could not be started', { error: String(error) }));
+      this.#spawn().catch((error: unknown) =>
+        this.#listener.onLog('error', 'the link thread could not be started', { error: String(error) }),
+      );
     }, waitMs);
   }
 
@@ -102,17 +113,23 @@ export class LinkThreadHost implements Link {
     switch (message.type) {
       case 'registered':
         this.#restarts = 0;
-        return this.#listener.onRegistered(message.adminState);
+        this.#listener.onRegistered(message.adminState);
+        break;
       case 'snapshot':
-        return this.#listener.onSnapshot(message.snapshot);
+        this.#listener.onSnapshot(message.snapshot);
+        break;
       case 'clock-skew':
-        return this.#listener.onClockSkew(message.skewMs);
+        this.#listener.onClockSkew(message.skewMs);
+        break;
       case 'admin-state':
-        return this.#listener.onAdminState(message.adminState);
+        this.#listener.onAdminState(message.adminState);
+        break;
       case 'log':
-        return this.#listener.onLog(message.level, message.message, message.fields);
+        this.#listener.onLog(message.level, message.message, message.fields);
+        break;
       case 'stopped':
-        return this.#noteStopped();
+        this.#noteStopped();
+        break;
     }
   }
 

@@ -1,10 +1,11 @@
 /** Entry of the link thread: see link.ts. It also carries the duties, so that they never block handlers nor are blocked by them. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { Duties } from '../../maintenance/duties.js';
 import type { Logger } from '../../internal/logger.js';
+import { Duties } from '../../maintenance/duties.js';
 import { createStorage } from '../../storage/open-storage.js';
-import { LinkControl } from './link-control.js';
+import { openStoragePatiently } from '../open-storage-patiently.js';
 import type { LinkListener } from './link.js';
+import { LinkControl } from './link-control.js';
 import type { LinkDownMessage, LinkThreadData, LinkUpMessage } from './link-messages.js';
 
 const port = parentPort;
@@ -12,10 +13,14 @@ if (port === null) throw new Error('the link thread is started by a worker, not 
 
 const data = workerData as LinkThreadData;
 const send = (message: LinkUpMessage): void => port.postMessage(message);
-const log = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
-  const plain = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, typeof value === 'object' ? String(value) : value]));
-  send({ type: 'log', level, message, fields: plain });
-};
+const log =
+  (level: 'debug' | 'info' | 'warn' | 'error') =>
+  (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
+    const plain = Object.fromEntries(
+      Object.entries(fields).map(([key, value]) => [key, typeof value === 'object' ? String(value) : value]),
+    );
+    send({ type: 'log', level, message, fields: plain });
+  };
 const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
 const listener: LinkListener = {
   onRegistered: (adminState) => send({ type: 'registered', adminState }),
@@ -25,25 +30,49 @@ const listener: LinkListener = {
   onLog: (level, message, fields) => logger[level](message, fields),
 };
 
-const storage = createStorage(data.databaseUrl, { ...data.storageOptions, logger });
+const stopping = new AbortController();
+const storage = await createStorage(data.databaseUrl, { ...data.storageOptions, logger });
 const link = new LinkControl(storage, data.identity, data.settings, listener);
-const duties = data.duties === null ? null : new Duties({ storage, holder: data.identity.incarnation, logger, ...data.duties });
+const duties =
+  data.duties === null
+    ? null
+    : new Duties({ storage, holder: data.identity.incarnation, logger, ...data.duties });
 
 port.on('message', (message: LinkDownMessage) => {
   if (message.type === 'report') {
     link.report(message.status);
     duties?.noteProgress(message.status);
-  } else void end(message.deadlineMs);
+  } else {
+    stopping.abort();
+    void end(message.deadlineMs);
+  }
 });
 
-await link.start();
-await duties?.start();
 send({ type: 'ready' });
+const opened = openStoragePatiently(
+  async () => {
+    await storage.open();
+    return storage;
+  },
+  logger,
+  stopping.signal,
+);
+try {
+  await opened;
+  await link.start();
+  await duties?.start();
+} catch (error) {
+  if (!stopping.signal.aborted) throw error;
+}
 
 async function end(deadlineMs: number): Promise<void> {
-  await duties?.stop({ deadlineMs });
-  await link.stop(deadlineMs);
-  await storage.close();
+  try {
+    await duties?.stop({ deadlineMs });
+    await link.stop(deadlineMs);
+    await storage.close();
+  } catch (error) {
+    logger.warn('the link thread could not end cleanly', { error: String(error) });
+  }
   send({ type: 'stopped' });
   port?.close();
 }

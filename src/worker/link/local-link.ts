@@ -1,5 +1,5 @@
-import { Duties } from '../../maintenance/duties.js';
 import type { Logger } from '../../internal/logger.js';
+import { Duties } from '../../maintenance/duties.js';
 import type { Storage } from '../../storage/storage.js';
 import type { Link, LinkListener, LinkSettings, WorkerIdentity, WorkerStatus } from './link.js';
 import { LinkControl } from './link-control.js';
@@ -12,14 +12,22 @@ export class LocalLink implements Link {
 
   constructor(
     storage: Storage,
-    parts: { readonly identity: WorkerIdentity; readonly settings: LinkSettings; readonly duties: DutySettings | null },
+    parts: {
+      readonly identity: WorkerIdentity;
+      readonly settings: LinkSettings;
+      readonly duties: DutySettings | null;
+    },
     listener: LinkListener,
   ) {
     const { identity, settings, duties } = parts;
-    const log = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields = {}) => listener.onLog(level, message, fields);
+    const log =
+      (level: 'debug' | 'info' | 'warn' | 'error') =>
+      (message: string, fields = {}) =>
+        listener.onLog(level, message, fields);
     const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
     this.#control = new LinkControl(storage, identity, settings, listener);
-    this.#duties = duties === null ? null : new Duties({ storage, holder: identity.incarnation, logger, ...duties });
+    this.#duties =
+      duties === null ? null : new Duties({ storage, holder: identity.incarnation, logger, ...duties });
   }
 
   async start(): Promise<void> {

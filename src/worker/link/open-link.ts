@@ -19,7 +19,12 @@ export function openLink(
 ): Link {
   const { leaseMs, workerTtlMs, retentionMs, logRetentionMs } = host.settings;
   const heartbeatMs = Math.min(maxHeartbeatMs, workerTtlMs / 4, leaseMs / 3);
-  const settings: LinkSettings = { leaseMs, heartbeatMs, controlMs: Math.min(controlMs, leaseMs / 3), ttlMs: workerTtlMs };
+  const settings: LinkSettings = {
+    leaseMs,
+    heartbeatMs,
+    controlMs: Math.min(controlMs, leaseMs / 3),
+    ttlMs: workerTtlMs,
+  };
   const duties: DutySettings | null = options.duties ? { leaseMs, retentionMs, logRetentionMs } : null;
   const file = host.database !== null && storage.capabilities.shared ? linkThreadFile() : null;
   if (host.database !== null && file !== null) {
@@ -27,9 +32,16 @@ export function openLink(
     return new LinkThreadHost(file, { databaseUrl, storageOptions, identity, settings, duties }, listener);
   }
   if (storage.capabilities.shared) {
-    listener.onLog('warn', 'the link runs on the main loop: a handler that blocks it for a lease loses its jobs to other workers', {
-      why: host.database === null ? 'storage was handed over as an object' : 'the thread file is not beside this code (a bundle?)',
-    });
+    listener.onLog(
+      'warn',
+      'the link runs on the main loop: a handler that blocks it for a lease loses its jobs to other workers',
+      {
+        why:
+          host.database === null
+            ? 'storage was handed over as an object'
+            : 'the thread file is not beside this code (a bundle?)',
+      },
+    );
   }
   return new LocalLink(storage, { identity, settings, duties }, listener);
 }

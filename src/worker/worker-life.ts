@@ -1,0 +1,336 @@
+/**
+ * Everything that exists between a start and a stop of a worker, wired together: slots, buffer, outbox, exchange loop,
+ * link. Here stands what follows from what; each part knows only its own business.
+ */
+import { hostname } from 'node:os';
+import type { ClaimedJob } from '../storage/claimed-job.js';
+import type { Settlement, SettleOutcome } from '../storage/settlement.js';
+import type { Storage } from '../storage/storage.js';
+import type { AdminState } from '../storage/worker-record.js';
+import type { Attempt } from './attempt.js';
+import { AttemptLog } from './attempt-log.js';
+import { Buffer } from './buffer.js';
+import { BufferDepth } from './buffer-depth.js';
+import { type ClaimRoom, ExchangeLoop } from './exchange-loop.js';
+import { Executor } from './executor.js';
+import type { WorkerHost } from './host.js';
+import { LeaseAudit } from './lease-audit.js';
+import type { Link, LinkListener, LinkSnapshot, WorkerIdentity } from './link/link.js';
+import { openLink } from './link/open-link.js';
+import { LoneRun } from './lone-run.js';
+import { monotonicMs } from './monotonic.js';
+import { Outbox, type OutboxEntry } from './outbox.js';
+import { Runner } from './runner.js';
+import type { SettledCounts } from './settled-counts.js';
+import { emitSettled } from './settled-events.js';
+import type { ResolvedWorkerOptions } from './worker-options.js';
+
+export interface LifeOptions {
+  readonly host: WorkerHost;
+  readonly options: ResolvedWorkerOptions;
+  readonly storage: Storage;
+  readonly workerId: string;
+  readonly incarnation: string;
+  readonly counts: SettledCounts;
+  /** Claims may be made. */
+  readonly isOpen: () => boolean;
+  readonly state: () => string;
+  readonly onRegistered: () => void;
+  readonly onDown: (error: unknown) => void;
+  readonly onUp: () => void;
+  /** Something ended: a slot is free, a result acknowledged. */
+  readonly onChange: () => void;
+}
+
+const statusEveryMs = 1_000;
+const maxClaim = 1_000;
+
+export class WorkerLife {
+  readonly runner: Runner;
+  readonly exchange: ExchangeLoop;
+  readonly link: Link;
+  readonly #options: LifeOptions;
+  readonly #buffer: Buffer;
+  readonly #outbox = new Outbox();
+  readonly #depth: BufferDepth;
+  readonly #log: AttemptLog;
+  readonly #loneRun: LoneRun;
+  #watch: AsyncDisposable | null = null;
+  #status: NodeJS.Timeout | null = null;
+  #adminState: AdminState = 'active';
+  #clockSkewMs = 0;
+  #isLookScheduled = false;
+
+  constructor(options: LifeOptions) {
+    this.#options = options;
+    const { host, storage } = options;
+    this.#buffer = new Buffer(options.options.queues);
+    this.#depth = new BufferDepth(options.options.concurrency);
+    this.#log = new AttemptLog(storage, host.logger);
+    this.runner = this.#createRunner();
+    this.exchange = this.#createExchange();
+    this.#loneRun = new LoneRun({
+      random: Math.random,
+      isEmpty: () => this.#holdsNothing && !this.exchange.isBusy,
+      returnBuffer: () => this.returnBuffer('makes room for a job that must run alone'),
+      poke: () => this.exchange.wake(),
+    });
+    this.link = openLink(host, storage, this.#identity(), options.options, this.#listener());
+  }
+
+  get isIdle(): boolean {
+    return this.#holdsNothing && this.exchange.isDry && !this.#loneRun.isExclusive;
+  }
+
+  get unacknowledged(): number {
+    return this.#outbox.size;
+  }
+
+  get #holdsNothing(): boolean {
+    return this.runner.size === 0 && this.#buffer.size === 0 && this.#outbox.size === 0;
+  }
+
+  /** Begins to take jobs. */
+  async open(): Promise<void> {
+    this.runner.open();
+    this.#status = setInterval(() => this.#tick(), statusEveryMs);
+    this.#watch = await this.#options.storage.watch(() => this.exchange.wake());
+    this.#tick();
+    this.exchange.wake();
+  }
+
+  /** Gives back what has not started; the state no longer being open, nothing new is claimed. */
+  drain(): void {
+    this.#loneRun.close();
+    this.returnBuffer('worker-stopping');
+    this.#tick();
+    this.exchange.poke();
+  }
+
+  /** What still runs after the grace is put back without it; its late result will be refused. */
+  abandonRest(): void {
+    for (const attempt of this.runner.attempts) {
+      if (attempt.isAbandoned || attempt.abortCause === 'lease-lost') continue;
+      attempt.isAbandoned = true;
+      this.#putBack([attempt.job], 'worker-stopping');
+    }
+  }
+
+  /** Sends the last results and says goodbye, in the time given. */
+  async close(deadlineMs: number): Promise<void> {
+    const signal = AbortSignal.timeout(deadlineMs);
+    if (this.#status !== null) clearInterval(this.#status);
+    await this.exchange.drain(signal);
+    await this.exchange.close(signal);
+    await this.#log.flushBeforeSettle();
+    await this.#watch?.[Symbol.asyncDispose]();
+    await this.link.stop(deadlineMs);
+    this.runner.close();
+  }
+
+  returnBuffer(reason: string): void {
+    const unstarted = this.#buffer.remove(() => true).map(({ job }) => job);
+    this.#putBack(unstarted, reason);
+  }
+
+  #createRunner(): Runner {
+    const { host, options, storage, workerId } = this.#options;
+    const executor = new Executor({
+      ports: {
+        log: (line) => this.#log.add(line),
+        dispatch: host.dispatch,
+        renew: (attempt) => this.#renewNow(attempt),
+        logger: host.logger,
+      },
+      workerId,
+      maxPayloadBytes: host.settings.maxPayloadBytes,
+      random: Math.random,
+      now: () => Math.round(Date.now() + this.#clockSkewMs),
+    });
+    return new Runner({
+      concurrency: options.concurrency,
+      definitions: host.definitions,
+      executor,
+      storage,
+      log: this.#log,
+      logger: host.logger,
+      killGraceMs: host.settings.killGraceMs,
+      onStart: (attempt) => this.#started(attempt),
+      onEnd: (attempt, settlement) => this.#ended(attempt, settlement),
+      onRoom: () => this.#noteRoom(),
+    });
+  }
+
+  #createExchange(): ExchangeLoop {
+    const { host, options, storage, workerId, incarnation, onDown, onUp } = this.#options;
+    return new ExchangeLoop({
+      storage,
+      outbox: this.#outbox,
+      workerId,
+      incarnation,
+      queues: options.queues,
+      names: [...host.definitions.keys()],
+      leaseMs: host.settings.leaseMs,
+      pollMs: host.settings.pollMs,
+      logger: host.logger,
+      random: Math.random,
+      room: () => this.#room(),
+      onClaimed: (jobs, room, sentAtMs) => this.#claimed(jobs, room, sentAtMs),
+      onSettled: (entries, outcomes) => this.#settled(entries, outcomes),
+      onAloneDue: () => this.#loneRun.noteDue(),
+      onDown,
+      onUp,
+    });
+  }
+
+  #identity(): WorkerIdentity {
+    const { host, options, workerId: id, incarnation } = this.#options;
+    const { queues, concurrency } = options;
+    const handlers = [...host.definitions.keys()];
+    const { version } = host;
+    return { id, incarnation, host: hostname(), pid: process.pid, version, queues, handlers, concurrency };
+  }
+
+  #listener(): LinkListener {
+    const { host, workerId } = this.#options;
+    const audit = new LeaseAudit({
+      buffer: this.#buffer,
+      attempts: this.runner.attempts,
+      settling: () => this.#outbox.ids(),
+      isExchanging: () => this.exchange.isBusy,
+      abort: (attempt, cause) => this.runner.abort(attempt, cause),
+      cancelBuffered: ({ job }) =>
+        this.#send({ id: job.id, token: job.token, kind: 'cancelled', reason: 'operator' }, job),
+      dropBuffered: ({ job }) =>
+        host.logger.warn('a buffered job was taken from this worker', { job: job.id, name: job.name }),
+      putBackOrphan: (lease) =>
+        this.#send({ ...lease, kind: 'put-back', delayMs: 0, reason: 'its worker did not know of it' }, null),
+    });
+    return {
+      onRegistered: (adminState) => {
+        host.logger.info('registered', { worker: workerId, adminState });
+        this.#options.onRegistered();
+      },
+      onSnapshot: (snapshot) => this.#takeSnapshot(audit, snapshot),
+      onClockSkew: (skewMs) => {
+        this.#clockSkewMs = skewMs;
+      },
+      onAdminState: (adminState) => this.#noteAdminState(adminState),
+      onLog: (level, message, fields) => host.logger[level](message, fields),
+    };
+  }
+
+  #noteAdminState(adminState: AdminState): void {
+    this.#adminState = adminState;
+    if (adminState === 'active') this.exchange.wake();
+    else this.returnBuffer(`operator set ${adminState}`);
+  }
+
+  #takeSnapshot(audit: LeaseAudit, snapshot: LinkSnapshot): void {
+    audit.take(snapshot);
+    if (snapshot.paused.length === 0 || this.#buffer.size === 0) return;
+    const paused = new Set(snapshot.paused);
+    const unstarted = this.#buffer.remove(({ job }) => paused.has(job.queue)).map(({ job }) => job);
+    this.#putBack(unstarted, 'queue paused');
+  }
+
+  /** What a claim may take now; the one place that decides it. */
+  #room(): ClaimRoom | null {
+    if (!this.#options.isOpen() || this.#adminState !== 'active') return null;
+    if (this.#loneRun.isExclusive)
+      return this.#loneRun.wantsClaim ? { limit: 1, start: 1, alone: true } : null;
+    const target = this.#depth.target;
+    const idleSlots = this.runner.free - this.#buffer.size;
+    if (idleSlots <= 0 && (target === 0 || this.#buffer.size > target / 2)) return null;
+    const limit = Math.min(Math.max(this.runner.free, 0) + target - this.#buffer.size, maxClaim);
+    return limit < 1 ? null : { limit, start: Math.min(Math.max(idleSlots, 0), limit), alone: false };
+  }
+
+  #claimed(jobs: readonly ClaimedJob[], room: ClaimRoom, sentAtMs: number): void {
+    if (room.alone) this.#loneRun.noteClaimed(jobs.length);
+    else if (jobs.length === room.limit) this.#depth.grow();
+    this.#buffer.add(jobs, sentAtMs);
+    if (this.#options.isOpen()) this.runner.fill(this.#buffer);
+    else this.returnBuffer('worker-stopping');
+  }
+
+  #started({ job }: Attempt): void {
+    const { host, workerId } = this.#options;
+    if (host.events.listenerCount('job:started') === 0) return;
+    const { id, name, queue, attempts } = job;
+    host.events.emit('job:started', { id, name, queue, attempt: attempts + 1, workerId });
+  }
+
+  #ended(attempt: Attempt, settlement: Settlement | null): void {
+    const durationMs = monotonicMs() - attempt.startedAtMs;
+    this.#depth.observe(durationMs);
+    if (settlement === null) this.#options.counts.add('lease-lost');
+    else this.#send(settlement, attempt.job, durationMs);
+  }
+
+  #noteRoom(): void {
+    if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.runner.fill(this.#buffer);
+    this.exchange.poke();
+    this.#look();
+  }
+
+  #settled(entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]): void {
+    const { host, counts, workerId } = this.#options;
+    for (let index = 0; index < entries.length; index += 1) {
+      const entry = entries[index] as OutboxEntry;
+      const outcome = outcomes[index];
+      if (outcome === 'done') {
+        counts.add(entry.settlement.kind);
+        emitSettled(host.events, entry, workerId);
+      } else {
+        counts.add('lease-lost');
+        const { id, kind } = entry.settlement;
+        host.logger.warn('a result was refused: this worker no longer held the lease', {
+          job: id,
+          kind,
+          outcome,
+        });
+      }
+    }
+    this.#look();
+  }
+
+  /** At the end of the tick, when nothing runs any more: who waits for that is told. */
+  #look(): void {
+    if (this.runner.size > 0 || this.#isLookScheduled) return;
+    this.#isLookScheduled = true;
+    setImmediate(() => {
+      this.#isLookScheduled = false;
+      this.#loneRun.noteRoom();
+      this.#options.onChange();
+    });
+  }
+
+  #send(settlement: Settlement, job: ClaimedJob | null, durationMs = 0): void {
+    this.#outbox.add({ settlement, job, durationMs });
+    this.exchange.poke();
+  }
+
+  #putBack(jobs: readonly ClaimedJob[], reason: string): void {
+    for (const job of jobs) {
+      this.#send({ id: job.id, token: job.token, kind: 'put-back', delayMs: 0, reason }, job);
+    }
+  }
+
+  #tick(): void {
+    const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
+    const details = { rssBytes, heapBytes, buffered: this.#buffer.size, unacknowledged: this.#outbox.size };
+    const { counts, state, isOpen } = this.#options;
+    this.link.report({ state: state(), running: this.runner.size, jobsDone: counts.ended, details });
+    if (isOpen()) void this.exchange.peekIfStale(statusEveryMs);
+    this.#look();
+  }
+
+  async #renewNow(attempt: Attempt): Promise<boolean> {
+    const { storage, incarnation, host } = this.#options;
+    const held = await storage.renew(incarnation, host.settings.leaseMs);
+    const isHeld = held.some(({ id, token }) => id === attempt.job.id && token === attempt.job.token);
+    if (!isHeld) this.runner.abort(attempt, 'lease-lost');
+    return isHeld;
+  }
+}
