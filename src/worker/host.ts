@@ -25,6 +25,8 @@ export interface WorkerHost {
 /** All in ms but the counts. */
 export interface WorkerSettings {
   readonly leaseMs: number;
+  /** Between heartbeats; at most a third of the lease. */
+  readonly heartbeatMs: number;
   readonly pollMs: number;
   readonly killGraceMs: number;
   readonly stopTimeoutMs: number;

@@ -6,7 +6,6 @@ import type { DutySettings } from './link-messages.js';
 import { LinkThreadHost, linkThreadFile } from './link-thread-host.js';
 import { LocalLink } from './local-link.js';
 
-const maxHeartbeatMs = 15_000;
 const controlMs = 1_000;
 
 /** The link in a thread where storage can be opened a second time, else on the main loop. */
@@ -17,8 +16,7 @@ export function openLink(
   options: Pick<ResolvedWorkerOptions, 'duties'>,
   listener: LinkListener,
 ): Link {
-  const { leaseMs, workerTtlMs, retentionMs, logRetentionMs } = host.settings;
-  const heartbeatMs = Math.min(maxHeartbeatMs, workerTtlMs / 4, leaseMs / 3);
+  const { leaseMs, heartbeatMs, workerTtlMs, retentionMs, logRetentionMs } = host.settings;
   const settings: LinkSettings = {
     leaseMs,
     heartbeatMs,
