@@ -1,6 +1,6 @@
 import type { Logger } from '../internal/logger.js';
-import type { DispatchOptions } from './dispatch-options.js';
 import type { JobDefinition } from './define-job.js';
+import type { DispatchArguments } from './dispatch-options.js';
 import type { JobHandle } from './job-handle.js';
 
 /** What a handler is given. The same object on every lane and link, and under `runNow`. */
@@ -19,7 +19,10 @@ export interface JobContext<Input> {
   /** Extends the lease now and says whether it is still held. A job needs this only if it wants to know. */
   heartbeat(): Promise<boolean>;
   /** Dispatches a further job. Not undone when this attempt fails. */
-  dispatch<I, O>(job: JobDefinition<string, I, unknown, O> | string, input: I, options?: DispatchOptions): Promise<JobHandle<O>>;
+  dispatch<I, O>(
+    job: JobDefinition<string, I, unknown, O> | string,
+    ...given: DispatchArguments<NoInfer<I>>
+  ): Promise<JobHandle<O>>;
   /** Ends the attempt by `return snooze('5m')`: due again later, not charged. */
   snooze(delay: import('../internal/duration.js').Duration): Outcome;
   /** Ends the attempt by `return cancel('why')`: the job becomes cancelled. */

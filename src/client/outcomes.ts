@@ -14,7 +14,11 @@ export type Outcome =
 export const snooze = (delay: Duration): Outcome => ({ [outcomeBrand]: true, kind: 'snooze', delay });
 
 /** Ends the job as cancelled: `return cancel('the order was withdrawn')`. */
-export const cancel = (reason?: string): Outcome => ({ [outcomeBrand]: true, kind: 'cancel', reason: reason ?? null });
+export const cancel = (reason?: string): Outcome => ({
+  [outcomeBrand]: true,
+  kind: 'cancel',
+  reason: reason ?? null,
+});
 
 export const isOutcome = (value: unknown): value is Outcome =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[outcomeBrand] === true;
@@ -40,7 +44,10 @@ export class NonRetriable extends Error {
 }
 
 const hasBrand = (error: unknown, brand: string): boolean =>
-  typeof error === 'object' && error !== null && (error as Record<symbol, unknown>)[Symbol.for(brand)] === true;
+  typeof error === 'object' &&
+  error !== null &&
+  (error as Record<symbol, unknown>)[Symbol.for(brand)] === true;
 
 export const isRetryAfter = (error: unknown): error is RetryAfter => hasBrand(error, 'millrace.retry-after');
-export const isNonRetriable = (error: unknown): error is NonRetriable => hasBrand(error, 'millrace.non-retriable');
+export const isNonRetriable = (error: unknown): error is NonRetriable =>
+  hasBrand(error, 'millrace.non-retriable');

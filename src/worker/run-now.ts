@@ -40,7 +40,10 @@ export async function runNow(job: RunnableJob, input: unknown, options: RunNowOp
 }
 
 /** Refuses what has no code here. */
-export function runnableHere(job: JobDefinition | string, runnable: RunnableJob | null | undefined): RunnableJob {
+export function runnableHere(
+  job: JobDefinition | string,
+  runnable: RunnableJob | null | undefined,
+): RunnableJob {
   if (runnable !== null && runnable !== undefined) return runnable;
   const name = typeof job === 'string' ? job : job.name;
   throw new MillraceError(
@@ -111,7 +114,13 @@ function outcomeOf({ id, name }: ClaimedJob, settlement: Settlement | null): unk
       throw failedError({ id, status: 'buried', result: null, errors: settlement.errors, reason });
     }
     case 'cancelled':
-      throw cancelledError({ id, status: 'cancelled', result: null, errors: null, reason: settlement.reason });
+      throw cancelledError({
+        id,
+        status: 'cancelled',
+        result: null,
+        errors: null,
+        reason: settlement.reason,
+      });
     case 'snoozed':
       throw notEnded(name, `it asked to run again in ${formatDuration(settlement.delayMs)}`);
     case 'put-back':

@@ -1,0 +1,89 @@
+import { describeFailure } from '../internal/failure.js';
+import type { Logger } from '../internal/logger.js';
+import type { SettingValues } from '../internal/settings.js';
+import type { TypedEvents } from '../internal/typed-events.js';
+import { createStorage } from '../storage/open-storage.js';
+import { Control } from './control.js';
+import { Definitions } from './definitions.js';
+import { Dispatcher } from './dispatch.js';
+import { EnqueueLine } from './enqueue-line.js';
+import { createEvents, type MillraceEvents } from './events.js';
+import { Inspector } from './inspect.js';
+import type { ResolvedMillraceOptions } from './millrace-options.js';
+import { ResultWaiter } from './result-waiter.js';
+import { StorageAccess } from './storage-access.js';
+
+/** The parts of a client, put together. */
+export class ClientCore {
+  readonly access: StorageAccess;
+  readonly definitions: Definitions;
+  readonly settings: SettingValues;
+  readonly logger: Logger;
+  readonly events: TypedEvents<MillraceEvents>;
+  readonly line: EnqueueLine;
+  readonly dispatcher: Dispatcher;
+  readonly waiter: ResultWaiter;
+  readonly control: Control;
+  readonly inspector: Inspector;
+  readonly options: ResolvedMillraceOptions;
+  #closing: Promise<void> | null = null;
+
+  constructor(options: ResolvedMillraceOptions) {
+    const { settings, logger } = options;
+    this.options = options;
+    this.settings = settings;
+    this.logger = logger;
+    this.definitions = new Definitions(options.jobs, settings);
+    this.events = createEvents(logger);
+    this.access = accessTo(options);
+    const storage = (): ReturnType<StorageAccess['get']> => this.access.get();
+    this.line = new EnqueueLine(this.access, { timeoutMs: options.dispatchTimeoutMs, random: Math.random });
+    this.waiter = new ResultWaiter(this.access, this.events);
+    this.control = new Control(storage, settings.retentionDays);
+    this.inspector = new Inspector(storage, settings);
+    this.dispatcher = new Dispatcher({
+      definitions: this.definitions,
+      line: this.line,
+      events: this.events,
+      maxPayloadBytes: settings.maxPayloadBytes,
+      handles: {
+        job: (id) => this.inspector.job(id),
+        result: (id, resultOptions) => this.waiter.wait(id, resultOptions),
+        cancel: (id) => this.control.change('cancel', id),
+      },
+    });
+  }
+
+  /** Lets dispatches on their way arrive, ends waiting for results, then closes the storage. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.dispatcher.close();
+    // Each dispatch has its own deadline, so this ends.
+    await this.line.idle();
+    this.waiter.close();
+    try {
+      await this.access.close();
+    } catch (error) {
+      this.logger.warn('the storage did not close cleanly', { error: describeFailure(error) });
+    }
+    this.events.clear();
+  }
+}
+
+function accessTo({ database, clock, logger, migrate, settings }: ResolvedMillraceOptions): StorageAccess {
+  if (typeof database !== 'string') return new StorageAccess({ create: () => database, isOwned: false });
+  return new StorageAccess({
+    isOwned: true,
+    create: () =>
+      createStorage(database, {
+        logger,
+        migrate,
+        statementTimeoutMs: settings.databaseTimeoutMs,
+        ...(clock === undefined ? {} : { clock }),
+      }),
+  });
+}

@@ -1,0 +1,111 @@
+import { parseQueueName } from '../core/queue-name.js';
+import { describeValue } from '../internal/describe-value.js';
+import { type Duration, parseDuration } from '../internal/duration.js';
+import { MillraceError } from '../internal/errors.js';
+import { isUuid } from '../internal/uuid.js';
+import type { ControlOutcome } from '../storage/settlement.js';
+import type { Storage } from '../storage/storage.js';
+import { OptionProblems } from './option-problems.js';
+
+export interface RetryBuriedOptions {
+  /** @default every queue */
+  readonly queue?: string | undefined;
+}
+
+export type PurgeableStatus = 'completed' | 'buried' | 'cancelled';
+
+export interface PurgeOptions {
+  /** Only jobs that ended at least so long ago. @default setting `retentionDays`, 7 days */
+  readonly olderThan?: Duration | undefined;
+  /** @default ['completed', 'cancelled'] */
+  readonly statuses?: readonly PurgeableStatus[] | undefined;
+}
+
+/** Short transactions, so that work goes on between them. */
+const rowsPerStep = 500;
+const purgeable: readonly string[] = ['completed', 'buried', 'cancelled'] satisfies PurgeableStatus[];
+const dayMs = 86_400_000;
+
+/** @throws MillraceError `option-invalid` */
+export function parseJobId(id: unknown): string {
+  if (typeof id === 'string' && isUuid(id)) return id.toLowerCase();
+  throw new MillraceError(
+    'option-invalid',
+    `job id: expected a full id such as 0199c0de-7a11-7abc-9def-0123456789ab, got ${describeValue(id)}`,
+    { details: { got: id } },
+  );
+}
+
+/** What operators do to jobs and queues. Nothing here is repeated by itself: the answer says what happened. */
+export class Control {
+  readonly #storage: () => Promise<Storage>;
+  readonly #retentionDays: number;
+
+  constructor(storage: () => Promise<Storage>, retentionDays: number) {
+    this.#storage = storage;
+    this.#retentionDays = retentionDays;
+  }
+
+  async change(kind: 'retry' | 'bury' | 'cancel' | 'delete', id: string): Promise<ControlOutcome> {
+    const jobId = parseJobId(id);
+    return (await this.#storage())[kind](jobId);
+  }
+
+  async retryBuried(options: RetryBuriedOptions = {}): Promise<{ retried: number; duplicates: number }> {
+    const problems = new OptionProblems('options of retryBuried');
+    const given = problems.takeObject(options);
+    problems.checkKeys(given, ['queue']);
+    const { queue } = given;
+    const queueName =
+      queue === undefined ? undefined : problems.attempt(() => parseQueueName(queue), undefined);
+    problems.throwIfAny();
+    const storage = await this.#storage();
+    const request = { ...(queueName === undefined ? {} : { queue: queueName }), limit: rowsPerStep };
+    let retried = 0;
+    for (;;) {
+      const step = await storage.retryBuried(request);
+      retried += step.retried;
+      // A step below the limit has seen them all; those it passed over are still there, so the last count holds.
+      if (step.retried < rowsPerStep) return { retried, duplicates: step.duplicates };
+    }
+  }
+
+  async setPaused(queue: string, isPaused: boolean): Promise<void> {
+    const name = parseQueueName(queue);
+    await (await this.#storage()).setPaused(name, isPaused);
+  }
+
+  async isPaused(queue: string): Promise<boolean> {
+    const name = parseQueueName(queue);
+    return (await (await this.#storage()).pausedQueues()).includes(name);
+  }
+
+  async purge(options: PurgeOptions = {}): Promise<number> {
+    const problems = new OptionProblems('options of purge');
+    const given = problems.takeObject(options);
+    problems.checkKeys(given, ['olderThan', 'statuses']);
+    const { olderThan, statuses = ['completed', 'cancelled'] } = given;
+    const olderThanMs =
+      olderThan === undefined
+        ? this.#retentionDays * dayMs
+        : problems.attempt(() => parseDuration(olderThan, { name: 'option "olderThan"' }), 0);
+    if (
+      !Array.isArray(statuses) ||
+      statuses.length === 0 ||
+      statuses.some((status) => !purgeable.includes(status))
+    ) {
+      problems.add(
+        `option "statuses": expected a list of 'completed', 'buried', 'cancelled', got ${describeValue(statuses)}`,
+      );
+    }
+    problems.throwIfAny();
+    const storage = await this.#storage();
+    const request = { statuses: statuses as PurgeableStatus[], olderThanMs, limit: rowsPerStep };
+    let purged = 0;
+    for (;;) {
+      const step = await storage.purge(request);
+      purged += step;
+      if (step < rowsPerStep) return purged;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { findCycle } from '../core/dependency-order.js';
+import { MillraceError } from '../internal/errors.js';
+import type { NewJob } from '../storage/new-job.js';
+
+/**
+ * The positions of the jobs in an order in which each stands after those of the same call that it waits for; else as
+ * given. Null when they can stay as they are.
+ *
+ * @throws MillraceError `dependency-cycle` with the names on the way round
+ */
+export function dependencyOrder(jobs: readonly NewJob[]): readonly number[] | null {
+  if (jobs.every(({ after }) => after === null)) return null;
+  const positions = new Map(jobs.map(({ id }, index) => [id, index] as const));
+  const parentsOf = jobs.map(({ after }) =>
+    (after?.ids ?? []).map((id) => positions.get(id)).filter((position) => position !== undefined),
+  );
+  if (parentsOf.every((parents, index) => parents.every((parent) => parent < index))) return null;
+  const order = sorted(parentsOf);
+  if (order.length < jobs.length) throw cycleError(jobs);
+  return order;
+}
+
+/** Kahn's algorithm; among those that are free the earlier ones first, wave by wave. */
+function sorted(parentsOf: readonly (readonly number[])[]): number[] {
+  const childrenOf = new Map<number, number[]>();
+  const openParents = parentsOf.map((parents) => parents.length);
+  for (const [child, parents] of parentsOf.entries()) {
+    for (const parent of parents) {
+      const children = childrenOf.get(parent);
+      if (children === undefined) childrenOf.set(parent, [child]);
+      else children.push(child);
+    }
+  }
+  const order = [...openParents.keys()].filter((index) => openParents[index] === 0);
+  for (let next = 0; next < order.length; next += 1) {
+    for (const child of childrenOf.get(order[next] as number) ?? []) {
+      openParents[child] = (openParents[child] as number) - 1;
+      if (openParents[child] === 0) order.push(child);
+    }
+  }
+  return order;
+}
+
+function cycleError(jobs: readonly NewJob[]): MillraceError {
+  const names = new Map(jobs.map(({ id, name }) => [id, name] as const));
+  const edges = jobs.flatMap(({ id, after }) =>
+    (after?.ids ?? []).filter((parent) => names.has(parent)).map((parent) => ({ child: id, parent })),
+  );
+  const cycle = findCycle(edges) ?? [];
+  const path = cycle.map((id) => `${names.get(id)} (${id})`).join(' → ');
+  return new MillraceError(
+    'dependency-cycle',
+    `these jobs wait for each other, so none of them could start: ${path}. Remove one of the dependencies`,
+    { details: { path: cycle } },
+  );
+}

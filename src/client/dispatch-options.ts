@@ -1,0 +1,160 @@
+import { type Priority, parsePriority } from '../core/priority.js';
+import { parseQueueName } from '../core/queue-name.js';
+import { describeValue } from '../internal/describe-value.js';
+import { type Duration, parseDuration } from '../internal/duration.js';
+import { isUuid } from '../internal/uuid.js';
+import type { FailedParentPolicy, NewJob } from '../storage/new-job.js';
+import { attemptsOption } from './define-job.js';
+import { OptionProblems } from './option-problems.js';
+import { type ResolvedUnique, resolveUnique, type UniqueOption } from './unique-option.js';
+
+/** A job to wait for: its handle, or its id. */
+export type JobReference = string | { readonly id: string };
+
+/** What holds for one dispatch, before what its definition says. */
+export interface DispatchOptions<Input = unknown> {
+  /** A UUID of your own, as `newJobId()` makes it: a repeat of the same id never makes a second job. */
+  readonly id?: string | undefined;
+  readonly queue?: string | undefined;
+  readonly priority?: Priority | undefined;
+  /** Due so long from now. */
+  readonly delay?: Duration | undefined;
+  /** Due at this time: a Date, epoch ms, or an ISO 8601 text with its time zone. */
+  readonly runAt?: Date | number | string | undefined;
+  /** Failed attempts after which it is buried. */
+  readonly attempts?: number | undefined;
+  readonly unique?: UniqueOption<Input> | undefined;
+  /** The same key with the same job and input answers with the first job; with another input it is an error. */
+  readonly idempotencyKey?: string | undefined;
+  /**
+   * Runs once these have completed. Of one that fails instead: `bury` this job too, `cancel` it, or `run` it all the
+   * same. @default onFailure 'bury'
+   */
+  readonly after?:
+    | JobReference
+    | readonly JobReference[]
+    | {
+        readonly jobs: JobReference | readonly JobReference[];
+        readonly onFailure?: FailedParentPolicy | undefined;
+      }
+    | undefined;
+}
+
+/** An input may be left out where its type admits undefined. */
+export type DispatchArguments<Input> = undefined extends Input
+  ? [input?: Input, options?: DispatchOptions<Input>]
+  : [input: Input, options?: DispatchOptions<Input>];
+
+/** What was given; undefined where nothing was. */
+export interface ResolvedDispatch {
+  readonly id: string | undefined;
+  readonly queue: string | undefined;
+  readonly priority: number | undefined;
+  readonly due: NewJob['due'] | undefined;
+  readonly maxAttempts: number | undefined;
+  /** Undefined: the definition decides. Null: not unique. */
+  readonly unique: ResolvedUnique | null | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly after: NewJob['after'];
+}
+
+const known = [
+  'id',
+  'queue',
+  'priority',
+  'delay',
+  'runAt',
+  'attempts',
+  'unique',
+  'idempotencyKey',
+  'after',
+] as const;
+const policies: readonly unknown[] = ['bury', 'cancel', 'run'] satisfies FailedParentPolicy[];
+const longestIdempotencyKey = 1000;
+/** What a JavaScript date can hold. */
+const latestMs = 8_640_000_000_000_000;
+
+/** @throws MillraceError `option-unknown`, `option-invalid` with every problem at once */
+export function resolveDispatch(options: unknown, jobName: string): ResolvedDispatch {
+  const problems = new OptionProblems(`options of a dispatch of job "${jobName}"`);
+  const given = problems.takeObject(options);
+  problems.checkKeys(given, known);
+  const { queue, priority, attempts } = given;
+  const resolved = {
+    id: given['id'] === undefined ? undefined : idOption('option "id"', given['id'], problems),
+    queue: queue === undefined ? undefined : problems.attempt(() => parseQueueName(queue), undefined),
+    priority: priority === undefined ? undefined : problems.attempt(() => parsePriority(priority), undefined),
+    due: dueOption(given, problems),
+    maxAttempts: attempts === undefined ? undefined : attemptsOption(attempts, problems),
+    unique: given['unique'] === undefined ? undefined : resolveUnique(given['unique'], problems),
+    idempotencyKey: idempotencyOption(given['idempotencyKey'], problems),
+    after: given['after'] === undefined ? null : afterOption(given['after'], problems),
+  };
+  problems.throwIfAny();
+  return resolved;
+}
+
+function idOption(name: string, value: unknown, problems: OptionProblems): string {
+  if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
+  problems.add(`${name}: expected a UUID such as newJobId() makes, got ${describeValue(value)}`);
+  return '';
+}
+
+function dueOption(
+  { delay, runAt }: Readonly<Record<string, unknown>>,
+  problems: OptionProblems,
+): NewJob['due'] | undefined {
+  if (delay !== undefined && runAt !== undefined) {
+    problems.add('options "delay" and "runAt" contradict each other. Give one of them');
+    return undefined;
+  }
+  if (delay !== undefined) {
+    return problems.attempt(() => ({ inMs: parseDuration(delay, { name: 'option "delay"' }) }), undefined);
+  }
+  return runAt === undefined ? undefined : runAtOption(runAt, problems);
+}
+
+/** A text without a zone would mean another time on another machine. */
+const zonedTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
+
+function runAtOption(value: unknown, problems: OptionProblems): NewJob['due'] | undefined {
+  let atMs = Number.NaN;
+  if (value instanceof Date) atMs = value.getTime();
+  else if (typeof value === 'number') atMs = Math.round(value);
+  else if (typeof value === 'string' && zonedTimePattern.test(value)) atMs = Date.parse(value);
+  if (atMs >= 0 && atMs <= latestMs) return { atMs };
+  problems.add(
+    `option "runAt": expected a valid Date, epoch milliseconds or a text such as 2030-01-31T08:00:00Z, got ${describeValue(value)}`,
+  );
+  return undefined;
+}
+
+function idempotencyOption(value: unknown, problems: OptionProblems): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string' && value !== '' && value.length <= longestIdempotencyKey) return value;
+  problems.add(
+    `option "idempotencyKey": expected a text of 1 to ${longestIdempotencyKey} characters, got ${describeValue(value)}`,
+  );
+  return undefined;
+}
+
+function afterOption(value: unknown, problems: OptionProblems): NewJob['after'] {
+  const isGroup = typeof value === 'object' && value !== null && !Array.isArray(value) && !('id' in value);
+  const { jobs, onFailure } = (isGroup ? value : { jobs: value }) as Record<string, unknown>;
+  if (isGroup) problems.checkKeys(value as Record<string, unknown>, ['jobs', 'onFailure'], 'after.');
+  if (onFailure !== undefined && !policies.includes(onFailure)) {
+    problems.add(
+      `option "after.onFailure": expected 'bury', 'cancel' or 'run', got ${describeValue(onFailure)}`,
+    );
+  }
+  const references: readonly unknown[] = Array.isArray(jobs) ? jobs : [jobs];
+  const ids = references.map((reference) =>
+    idOption(
+      'option "after"',
+      typeof reference === 'object' && reference !== null && 'id' in reference ? reference.id : reference,
+      problems,
+    ),
+  );
+  if (ids.length === 0) return null;
+  return { ids: [...new Set(ids)], onFailure: (onFailure as FailedParentPolicy | undefined) ?? 'bury' };
+}

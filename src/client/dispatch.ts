@@ -1,0 +1,118 @@
+import { MillraceError } from '../internal/errors.js';
+import type { TypedEvents } from '../internal/typed-events.js';
+import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
+import { encodeInput } from './codec.js';
+import type { Definitions } from './definitions.js';
+import { resolveDispatch } from './dispatch-options.js';
+import type { EnqueueLine } from './enqueue-line.js';
+import type { MillraceEvents } from './events.js';
+import type { JobDefinition } from './job-definition.js';
+import { DispatchedJob, type HandlePorts, type JobHandle } from './job-handle.js';
+import { jobWithOptions, plainJob } from './job-template.js';
+import type { MaybePromise } from './schema.js';
+import { closedError } from './storage-access.js';
+
+export interface DispatcherOptions {
+  readonly definitions: Definitions;
+  readonly line: EnqueueLine;
+  readonly events: TypedEvents<MillraceEvents>;
+  readonly handles: HandlePorts;
+  readonly maxPayloadBytes: number;
+}
+
+/** Turns what a caller gives into jobs, and what storage answers into handles. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  #isClosed = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Refuses every further dispatch. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  dispatch(job: JobDefinition | string, input: unknown, options?: object): Promise<JobHandle> {
+    try {
+      const prepared = this.prepare(job, input, options);
+      return prepared instanceof Promise
+        ? prepared.then((ready) => this.#send(ready, options))
+        : this.#send(prepared, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /**
+   * The job as storage takes it; a promise only where a schema is asynchronous.
+   *
+   * @throws MillraceError for options and inputs that can't be
+   */
+  prepare(job: JobDefinition | string, input: unknown, options?: object): MaybePromise<NewJob> {
+    if (this.#isClosed) throw closedError();
+    const { definition, template } = this.#options.definitions.find(job);
+    const resolved = options === undefined ? undefined : resolveDispatch(options, template.name);
+    const payload = encodeInput(definition, input, this.#options.maxPayloadBytes);
+    const build = (text: string): NewJob =>
+      resolved === undefined
+        ? plainJob(template, text, input)
+        : jobWithOptions(template, text, { input, options: resolved });
+    return payload instanceof Promise ? payload.then(build) : build(payload);
+  }
+
+  /** @throws MillraceError where storage refused the job */
+  handleOf(job: NewJob, outcome: EnqueueOutcome, isKnownRepeat: boolean): JobHandle {
+    if (outcome.outcome === 'idempotency-conflict' || outcome.outcome === 'parent-not-found') {
+      throw refusal(job, outcome);
+    }
+    const deduplicated = outcome.outcome !== 'created' && !(isKnownRepeat && outcome.id === job.id);
+    const { events, handles } = this.#options;
+    if (events.listenerCount('job:dispatched') > 0) {
+      events.emit('job:dispatched', { id: outcome.id, name: job.name, queue: job.queue, deduplicated });
+    }
+    return new DispatchedJob(handles, outcome.id, deduplicated);
+  }
+
+  #send(job: NewJob, options: object | undefined): Promise<JobHandle> {
+    const { line } = this.#options;
+    const isOwnId = options === undefined || !('id' in options);
+    return new Promise((resolve, reject) => {
+      const waiting = {
+        job,
+        deadlineAt: line.deadline(),
+        wasSent: false,
+        resolve: (outcome: EnqueueOutcome): void => {
+          try {
+            resolve(this.handleOf(job, outcome, isOwnId || waiting.wasSent));
+          } catch (error) {
+            reject(error);
+          }
+        },
+        reject,
+      };
+      line.add(waiting);
+    });
+  }
+}
+
+/** What the caller is told of a job that was not taken. */
+export function refusal(
+  job: NewJob,
+  outcome: Extract<EnqueueOutcome, { outcome: 'idempotency-conflict' | 'parent-not-found' }>,
+): MillraceError {
+  const { id } = outcome;
+  if (outcome.outcome === 'parent-not-found') {
+    return new MillraceError(
+      'parent-not-found',
+      `dispatch of job "${job.name}": it was to wait for job ${id}, which does not exist (or was purged). Dispatch that one first, or correct the id`,
+      { details: { id: job.id, name: job.name, parentId: id } },
+    );
+  }
+  return new MillraceError(
+    'idempotency-conflict',
+    `dispatch of job "${job.name}": its idempotency key belongs to job ${id}, which has another name or input. Use a new key for new work`,
+    { details: { name: job.name, conflictsWith: id } },
+  );
+}

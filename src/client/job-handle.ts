@@ -1,0 +1,60 @@
+import type { Duration } from '../internal/duration.js';
+import type { ControlOutcome } from '../storage/settlement.js';
+import type { Job } from './job-view.js';
+import type { Jsonified } from './jsonified.js';
+
+export interface ResultOptions {
+  /** How long to wait; `Infinity` waits as long as it takes. @default '5m' */
+  readonly timeout?: Duration | undefined;
+  /** Gives up when it fires. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A dispatched job. */
+export interface JobHandle<Output = unknown> {
+  readonly id: string;
+  /** The job had been there before: same id, same idempotency key, or another job holds the unique key. */
+  readonly deduplicated: boolean;
+  /** The job as it is now; null once it was deleted. */
+  job(): Promise<Job<Output> | null>;
+  /**
+   * The result of the job, as soon as it has completed: what its handler returned, as JSON gives it back.
+   *
+   * @throws MillraceError `job-failed` with the failures kept, `job-cancelled`, `job-not-found` when it was deleted,
+   *   `result-timeout` with the status it last saw, `aborted`, `closed`
+   */
+  result(options?: ResultOptions): Promise<Jsonified<Output>>;
+  /** Cancels the job; a running one is asked to stop (`requested`). */
+  cancel(): Promise<ControlOutcome>;
+}
+
+/** What a handle needs of its client. */
+export interface HandlePorts {
+  job(id: string): Promise<Job | null>;
+  result(id: string, options: ResultOptions | undefined): Promise<unknown>;
+  cancel(id: string): Promise<ControlOutcome>;
+}
+
+export class DispatchedJob<Output> implements JobHandle<Output> {
+  readonly id: string;
+  readonly deduplicated: boolean;
+  readonly #ports: HandlePorts;
+
+  constructor(ports: HandlePorts, id: string, deduplicated: boolean) {
+    this.#ports = ports;
+    this.id = id;
+    this.deduplicated = deduplicated;
+  }
+
+  job(): Promise<Job<Output> | null> {
+    return this.#ports.job(this.id) as Promise<Job<Output> | null>;
+  }
+
+  result(options?: ResultOptions): Promise<Jsonified<Output>> {
+    return this.#ports.result(this.id, options) as Promise<Jsonified<Output>>;
+  }
+
+  cancel(): Promise<ControlOutcome> {
+    return this.#ports.cancel(this.id);
+  }
+}

@@ -1,0 +1,53 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Backoff } from '../core/backoff.js';
+import type { Priority } from '../core/priority.js';
+import type { Duration } from '../internal/duration.js';
+import type { JobContext } from './job-context.js';
+import type { Outcome } from './outcomes.js';
+import type { UniqueOption } from './unique-option.js';
+
+/** What holds for every job of a definition, unless its dispatch says otherwise. */
+export interface CommonJobOptions<Input> {
+  /** @default 'default' */
+  readonly queue?: string | undefined;
+  /** 'low', 'normal', 'high', 'urgent' or −100 … 100; higher runs first. @default 'normal' */
+  readonly priority?: Priority | undefined;
+  /** Failed attempts after which it is buried. @default setting `attempts`, 3 */
+  readonly attempts?: number | undefined;
+  /** How the wait before a retry grows. @default setting `retryBackoff`, exponential with full jitter */
+  readonly backoff?: Backoff | undefined;
+  /** Time limit of one attempt. @default setting `maxExecutionTime`, 5 minutes */
+  readonly timeout?: Duration | undefined;
+  /** At most one of the same at a time. @default false */
+  readonly unique?: UniqueOption<Input> | undefined;
+  /** How long the job is kept once completed or cancelled. @default setting `retentionDays`, 7 days */
+  readonly retention?: Duration | undefined;
+}
+
+/** What a handler may answer: the value of the output schema, or an outcome such as `snooze('5m')`. */
+export type HandlerResult<Out> = [Out] extends [StandardSchemaV1]
+  ? StandardSchemaV1.InferInput<Out> | Outcome | Promise<StandardSchemaV1.InferInput<Out> | Outcome>
+  : unknown;
+
+/** What the result of a job is: by its output schema, else by what `run` returns. */
+export type OutputOf<Out, Result> = [Out] extends [StandardSchemaV1]
+  ? StandardSchemaV1.InferOutput<Out>
+  : Exclude<Awaited<Result>, Outcome>;
+
+export interface JobOptionsWithSchema<In extends StandardSchemaV1, Out, Result>
+  extends CommonJobOptions<StandardSchemaV1.InferInput<In>> {
+  /** What a dispatch takes, as any Standard Schema. Checked at dispatch and again before the handler runs. */
+  readonly input: In;
+  /** What the handler returns; checked before it is stored. */
+  readonly output?: Out;
+  /** The code of the job. Leave it out to declare a job that runs elsewhere. */
+  run?(context: JobContext<StandardSchemaV1.InferOutput<In>>): Result;
+}
+
+export interface JobOptionsWithoutSchema<Input, Out, Result> extends CommonJobOptions<Input> {
+  readonly input?: undefined;
+  /** What the handler returns, as any Standard Schema; checked before it is stored. */
+  readonly output?: Out;
+  /** The code of the job. Leave it out to declare a job that runs elsewhere. */
+  run?(context: JobContext<Input>): Result;
+}

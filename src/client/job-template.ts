@@ -1,0 +1,96 @@
+import { type ResolvedBackoff, resolveBackoff } from '../core/backoff.js';
+import { defaultQueue } from '../core/queue-name.js';
+import { sha256Hex } from '../internal/hash.js';
+import { canonicalJson } from '../internal/json.js';
+import type { SettingValues } from '../internal/settings.js';
+import { uuidv7 } from '../internal/uuid.js';
+import type { NewJob } from '../storage/new-job.js';
+import type { ResolvedDispatch } from './dispatch-options.js';
+import type { JobDefinition, RunnableJob } from './job-definition.js';
+import { type ResolvedUnique, storableKey, uniqueKeyOf } from './unique-option.js';
+
+/** The settings that a definition falls back to. */
+export type JobDefaults = Pick<SettingValues, 'attempts' | 'retryBackoff' | 'maxExecutionTimeMs'>;
+
+/** What every job of a definition has in common, worked out once. */
+export interface JobTemplate {
+  readonly name: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly maxAttempts: number;
+  readonly retentionMs: number | null;
+  readonly unique: ResolvedUnique | null;
+}
+
+const dueNow: NewJob['due'] = Object.freeze({ inMs: 0 });
+
+export function templateOf(definition: JobDefinition, defaults: JobDefaults): JobTemplate {
+  return {
+    name: definition.name,
+    queue: definition.queue ?? defaultQueue,
+    priority: definition.priority,
+    maxAttempts: definition.maxAttempts ?? defaults.attempts,
+    retentionMs: definition.retentionMs,
+    unique: definition.unique,
+  };
+}
+
+/** The definition as a worker runs it, or null when it has no code here. */
+export function runnableOf(definition: JobDefinition, defaults: JobDefaults): RunnableJob | null {
+  const { run } = definition;
+  if (run === undefined) return null;
+  const backoff: ResolvedBackoff = definition.backoff ?? resolveBackoff(defaults.retryBackoff);
+  return Object.freeze({
+    ...definition,
+    queue: definition.queue ?? defaultQueue,
+    maxAttempts: definition.maxAttempts ?? defaults.attempts,
+    backoff,
+    timeoutMs: definition.timeoutMs ?? defaults.maxExecutionTimeMs,
+    // On the definition itself, for a handler that says `this`.
+    run: (context: Parameters<RunnableJob['run']>[0]) => run.call(definition, context),
+  });
+}
+
+/** A job without any option: the common case, and the fast one. */
+export function plainJob(template: JobTemplate, payload: string, input: unknown): NewJob {
+  return {
+    id: uuidv7(),
+    name: template.name,
+    queue: template.queue,
+    payload,
+    priority: template.priority,
+    due: dueNow,
+    maxAttempts: template.maxAttempts,
+    retentionMs: template.retentionMs,
+    unique: template.unique === null ? null : uniqueKeyOf(template.name, template.unique, input),
+    idempotency: null,
+    after: null,
+  };
+}
+
+export function jobWithOptions(
+  template: JobTemplate,
+  payload: string,
+  { input, options }: { readonly input: unknown; readonly options: ResolvedDispatch },
+): NewJob {
+  const unique = options.unique === undefined ? template.unique : options.unique;
+  return {
+    id: options.id ?? uuidv7(),
+    name: template.name,
+    queue: options.queue ?? template.queue,
+    payload,
+    priority: options.priority ?? template.priority,
+    due: options.due ?? dueNow,
+    maxAttempts: options.maxAttempts ?? template.maxAttempts,
+    retentionMs: template.retentionMs,
+    unique: unique === null ? null : uniqueKeyOf(template.name, unique, input),
+    idempotency:
+      options.idempotencyKey === undefined
+        ? null
+        : {
+            key: storableKey('', options.idempotencyKey),
+            inputHash: sha256Hex(`${template.name}\n${canonicalJson(input)}`),
+          },
+    after: options.after,
+  };
+}

@@ -1,0 +1,263 @@
+import type { Logger } from '../internal/logger.js';
+import type { SettingValues } from '../internal/settings.js';
+import type { EventListener, TypedEvents } from '../internal/typed-events.js';
+import { version } from '../internal/version.js';
+import { type RescueReport, Rescuer } from '../maintenance/rescuer.js';
+import type { LogLine } from '../storage/job-log.js';
+import type { QueueStats } from '../storage/job-record.js';
+import type { ControlOutcome } from '../storage/settlement.js';
+import type { Storage } from '../storage/storage.js';
+import type { WorkerHost } from '../worker/host.js';
+import { runNow, runnableHere } from '../worker/run-now.js';
+import { Worker } from '../worker/worker.js';
+import type { WorkerOptions } from '../worker/worker-options.js';
+import { ClientCore } from './client-core.js';
+import type { PurgeOptions, RetryBuriedOptions } from './control.js';
+import { dispatchMany } from './dispatch-many.js';
+import type { EventName, MillraceEvents } from './events.js';
+import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
+import type { JobDefinition, RunnableJob } from './job-definition.js';
+import type {
+  BulkEntry,
+  DispatchArgumentsOf,
+  HandleOf,
+  InputOf,
+  OutputOfJob,
+  Resolved,
+} from './job-types.js';
+import type { Job, JobListing } from './job-view.js';
+import type { Jsonified } from './jsonified.js';
+import { type MillraceOptions, resolveOptions } from './millrace-options.js';
+import { reopenable, workerSettings } from './worker-host.js';
+import type { WorkerListing } from './worker-view.js';
+
+/** What the parts around a client build on: commands, workers, a hub. */
+export interface MillraceInternals {
+  storage(): Promise<Storage>;
+  /** The jobs that can run here. */
+  readonly definitions: ReadonlyMap<string, RunnableJob>;
+  readonly settings: SettingValues;
+  readonly logger: Logger;
+  readonly events: TypedEvents<MillraceEvents>;
+}
+
+/**
+ * The jobs of an application, in one database. Opens on first use; starts nothing by itself.
+ *
+ * @example
+ * const millrace = new Millrace({ database: 'sqlite:millrace.db', jobs: [greet] });
+ * const handle = await millrace.dispatch(greet, { name: 'Ada' });
+ */
+export class Millrace<const Jobs extends readonly JobDefinition[] = readonly JobDefinition[]>
+  implements AsyncDisposable
+{
+  readonly #core: ClientCore;
+  readonly #workers = new Set<Worker>();
+
+  /** @throws MillraceError listing every problem: `option-unknown`, `option-invalid`, `settings-invalid`, `database-url-invalid`, `job-name-duplicate` */
+  constructor(options: MillraceOptions<Jobs> = {}) {
+    this.#core = new ClientCore(resolveOptions(options, process.env));
+  }
+
+  /** Opens the database now, to learn early of what is wrong with it. */
+  async open(): Promise<void> {
+    await this.#core.access.get();
+  }
+
+  /** Ends what this client started: its workers, its dispatches on the way, its storage. Idempotent. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers].map((worker) => worker.stop()));
+    await this.#core.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  // ── dispatch ──────────────────────────────────────────────────────────────────────────────────────────────────
+  /**
+   * Dispatches a job, by its definition or its name. While the database can't be reached it is repeated, with the same
+   * id, for `dispatchTimeout`.
+   *
+   * @throws MillraceError `payload-invalid`, `payload-too-large`, `option-unknown`, `option-invalid`,
+   *   `job-name-unknown`, `idempotency-conflict`, `parent-not-found`, `deadline-exceeded`, and those of the database
+   */
+  dispatch<const Target extends JobDefinition | string>(
+    job: Target,
+    ...[input, options]: DispatchArgumentsOf<Jobs, Target>
+  ): Promise<HandleOf<Jobs, Target>> {
+    return this.#core.dispatcher.dispatch(job, input, options) as Promise<HandleOf<Jobs, Target>>;
+  }
+
+  /**
+   * Dispatches many jobs, 1,000 a statement; handles come in the order of the entries. `after` may name other jobs of
+   * the call, by an `id` made with `newJobId()`, in any order. All are checked before the first is written; it is not
+   * one transaction.
+   *
+   * @throws MillraceError as `dispatch`, telling which entries; `dependency-cycle`
+   */
+  dispatchMany<const Targets extends readonly (JobDefinition | string)[]>(
+    entries: {
+      readonly [Index in keyof Targets]: BulkEntry<Jobs, Targets[Index]>;
+    },
+  ): Promise<{ [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> }> {
+    const { access, dispatcher, options } = this.#core;
+    const { dispatchTimeoutMs: timeoutMs } = options;
+    return dispatchMany(entries as never, { access, dispatcher, timeoutMs, random: Math.random }) as never;
+  }
+
+  /**
+   * Runs one attempt of a job here and now, by the code of a worker but without storage, and returns its result.
+   *
+   * @throws MillraceError `job-failed` with the failure as its cause, `job-cancelled`, `payload-invalid`, `handler-not-inline`
+   */
+  async runNow<const Target extends JobDefinition | string>(
+    job: Target,
+    ...[input]: undefined extends InputOf<Resolved<Jobs, Target>>
+      ? [input?: InputOf<Resolved<Jobs, Target>>]
+      : [input: InputOf<Resolved<Jobs, Target>>]
+  ): Promise<Jsonified<OutputOfJob<Resolved<Jobs, Target>>>> {
+    const { definitions, settings, logger } = this.#core;
+    const runnable = runnableHere(job, definitions.runnableOf(job));
+    const { maxPayloadBytes, killGraceMs } = settings;
+    const result = await runNow(runnable, input, {
+      logger,
+      dispatch: this.#dispatchFromHandler,
+      maxPayloadBytes,
+      killGraceMs,
+    });
+    return result as Jsonified<OutputOfJob<Resolved<Jobs, Target>>>;
+  }
+
+  // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
+  /** A job by its full id; null when there is none. */
+  job(id: string): Promise<Job | null> {
+    return this.#core.inspector.job(id);
+  }
+
+  /** One page of jobs. */
+  jobs(options?: JobsOptions): Promise<JobsPage> {
+    return this.#core.inspector.jobs(options);
+  }
+
+  /** All jobs, page by page: `for await (const job of millrace.eachJob({ status: 'buried' }))`. */
+  eachJob(options?: JobsOptions): AsyncIterable<JobListing> {
+    return this.#core.inspector.eachJob(options);
+  }
+
+  /** The numbers of every queue, or of one. */
+  stats(): Promise<QueueStats[]>;
+  stats(queue: string): Promise<QueueStats>;
+  stats(queue?: string): Promise<QueueStats[] | QueueStats> {
+    const { inspector } = this.#core;
+    return queue === undefined ? inspector.stats() : inspector.queueStats(queue);
+  }
+
+  /** The names of the queues that have jobs or are paused. */
+  async queues(): Promise<string[]> {
+    return (await this.#core.inspector.stats()).map(({ queue }) => queue);
+  }
+
+  /** What the handler of a job logged, and its progress. */
+  log(id: string, options?: LogOptions): Promise<LogLine[]> {
+    return this.#core.inspector.log(id, options);
+  }
+
+  /** The registered workers, of every process. */
+  workers(): Promise<WorkerListing[]> {
+    return this.#core.inspector.workers();
+  }
+
+  // ── operators ─────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Buried or cancelled: pending again, with a fresh set of attempts. Pending: due now. */
+  retry(id: string): Promise<ControlOutcome> {
+    return this.#core.control.change('retry', id);
+  }
+
+  /** Retries every buried job; `duplicates` were left since another job holds their unique key. */
+  retryBuried(options?: RetryBuriedOptions): Promise<{ retried: number; duplicates: number }> {
+    return this.#core.control.retryBuried(options);
+  }
+
+  /** Puts a job aside for inspection; a running one once it stops (`requested`). */
+  bury(id: string): Promise<ControlOutcome> {
+    return this.#core.control.change('bury', id);
+  }
+
+  /** Calls a job off; a running one is asked to stop (`requested`). */
+  cancel(id: string): Promise<ControlOutcome> {
+    return this.#core.control.change('cancel', id);
+  }
+
+  /** Removes a job with its log; a running one once it stops (`requested`). */
+  delete(id: string): Promise<ControlOutcome> {
+    return this.#core.control.change('delete', id);
+  }
+
+  /** Keeps workers from taking jobs of this queue; what runs goes on. */
+  pause(queue: string): Promise<void> {
+    return this.#core.control.setPaused(queue, true);
+  }
+
+  resume(queue: string): Promise<void> {
+    return this.#core.control.setPaused(queue, false);
+  }
+
+  isPaused(queue: string): Promise<boolean> {
+    return this.#core.control.isPaused(queue);
+  }
+
+  /** Deletes jobs that ended long ago, but never one that another still waits for; returns how many. */
+  purge(options?: PurgeOptions): Promise<number> {
+    return this.#core.control.purge(options);
+  }
+
+  /**
+   * Takes back leases that expired, on evidence that their holders are gone; `force` takes every expired one, so a job
+   * whose worker only lost sight of the database may run twice.
+   */
+  async recover({ force = false }: { readonly force?: boolean } = {}): Promise<RescueReport> {
+    const { access, settings, logger } = this.#core;
+    const storage = await access.get();
+    const monotonic = (): number => performance.now();
+    const { staleTimeoutMs: leaseMs } = settings;
+    return new Rescuer({ storage, leaseMs, logger, random: Math.random, monotonic }).sweep({ force });
+  }
+
+  // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────
+  /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
+  worker(options: WorkerOptions = {}): Worker {
+    const { queue: queues, concurrency } = this.#core.settings;
+    const worker = new Worker(this.#workerHost(), { queues, concurrency, ...options });
+    this.#workers.add(worker);
+    return worker;
+  }
+
+  /** Listens; the answer ends that. A listener that throws is logged and disturbs nothing. */
+  on<Name extends EventName>(name: Name, listener: EventListener<MillraceEvents[Name]>): () => void {
+    return this.#core.events.on(name, listener);
+  }
+
+  off<Name extends EventName>(name: Name, listener: EventListener<MillraceEvents[Name]>): void {
+    this.#core.events.off(name, listener);
+  }
+
+  /** For what is built around a client; may change with any version. */
+  get internals(): MillraceInternals {
+    const { access, definitions, settings, logger, events } = this.#core;
+    return { storage: () => access.get(), definitions: definitions.runnable, settings, logger, events };
+  }
+
+  #workerHost(): WorkerHost {
+    return {
+      ...this.internals,
+      database: reopenable(this.#core),
+      dispatch: this.#dispatchFromHandler,
+      settings: workerSettings(this.#core.settings),
+      version,
+    };
+  }
+
+  readonly #dispatchFromHandler: WorkerHost['dispatch'] = (job, input, options) =>
+    this.#core.dispatcher.dispatch(job, input, options);
+}

@@ -1,0 +1,41 @@
+export type { StandardSchemaV1 } from '@standard-schema/spec';
+export type { PurgeableStatus, PurgeOptions, RetryBuriedOptions } from './client/control.js';
+export { defineJob } from './client/define-job.js';
+export type { DispatchOptions, JobReference } from './client/dispatch-options.js';
+export type { AttemptEventFacts, EventName, JobEventFacts, MillraceEvents } from './client/events.js';
+export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
+export type { JobContext, JobFacts } from './client/job-context.js';
+export type { JobDefinition } from './client/job-definition.js';
+export type { JobHandle, ResultOptions } from './client/job-handle.js';
+export type {
+  CommonJobOptions,
+  JobOptionsWithoutSchema,
+  JobOptionsWithSchema,
+} from './client/job-options.js';
+export type { InputOf, OutputOfJob } from './client/job-types.js';
+export type { Job, JobListing } from './client/job-view.js';
+export type { Jsonified } from './client/jsonified.js';
+export { Millrace } from './client/millrace.js';
+export type { MillraceOptions, SettingOptions } from './client/millrace-options.js';
+export { cancel, NonRetriable, type Outcome, RetryAfter, snooze } from './client/outcomes.js';
+export type { UniqueOption } from './client/unique-option.js';
+export type { WorkerListing } from './client/worker-view.js';
+export type { Backoff, BackoffType } from './core/backoff.js';
+export type { JobStatus } from './core/job-status.js';
+export type { Priority } from './core/priority.js';
+export type { Duration } from './internal/duration.js';
+export type { ErrorCode } from './internal/error-codes.js';
+export { isMillraceError, MillraceError } from './internal/errors.js';
+export type { AttemptFailure, AttemptFailureKind, FailureRecord } from './internal/failure.js';
+export { createLineLogger, type LogFields, type Logger, type LogLevel } from './internal/logger.js';
+export { uuidv7 as newJobId } from './internal/uuid.js';
+export { version } from './internal/version.js';
+export type { RescueReport } from './maintenance/rescuer.js';
+export type { LogLine } from './storage/job-log.js';
+export type { QueueStats } from './storage/job-record.js';
+export type { FailedParentPolicy } from './storage/new-job.js';
+export { type CreateStorageOptions, createStorage } from './storage/open-storage.js';
+export type { ControlOutcome } from './storage/settlement.js';
+export type { Storage, StorageClock, StorageOptions } from './storage/storage.js';
+export type { Worker } from './worker/worker.js';
+export type { WorkerOptions } from './worker/worker-options.js';
