@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { claimSuite } from './claim.suite.js';
+import { controlSuite } from './control.suite.js';
+import { dependenciesSuite } from './dependencies.suite.js';
 import { enqueueSuite } from './enqueue.suite.js';
+import { recoverySuite } from './recovery.suite.js';
 import { settleSuite } from './settle.suite.js';
 import { type EngineFixture, type EngineUnderTest, Stage } from './stage.js';
+import { uniqueSuite } from './unique.suite.js';
 
 export type { EngineFixture, EngineUnderTest } from './stage.js';
 
@@ -10,6 +14,10 @@ const areas = {
   enqueue: enqueueSuite,
   claim: claimSuite,
   settle: settleSuite,
+  recovery: recoverySuite,
+  control: controlSuite,
+  dependencies: dependenciesSuite,
+  unique: uniqueSuite,
 };
 
 /** What every engine must do: the sentences of `src/storage/storage.ts`, one test each. */
