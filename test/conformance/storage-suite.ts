@@ -3,10 +3,16 @@ import { claimSuite } from './claim.suite.js';
 import { controlSuite } from './control.suite.js';
 import { dependenciesSuite } from './dependencies.suite.js';
 import { enqueueSuite } from './enqueue.suite.js';
+import { inspectSuite } from './inspect.suite.js';
+import { logSuite } from './log.suite.js';
+import { purgeSuite } from './purge.suite.js';
 import { recoverySuite } from './recovery.suite.js';
 import { settleSuite } from './settle.suite.js';
 import { type EngineFixture, type EngineUnderTest, Stage } from './stage.js';
+import { textsSuite } from './texts.suite.js';
 import { uniqueSuite } from './unique.suite.js';
+import { watchSuite } from './watch.suite.js';
+import { workersSuite } from './workers.suite.js';
 
 export type { EngineFixture, EngineUnderTest } from './stage.js';
 
@@ -18,6 +24,12 @@ const areas = {
   control: controlSuite,
   dependencies: dependenciesSuite,
   unique: uniqueSuite,
+  inspect: inspectSuite,
+  texts: textsSuite,
+  log: logSuite,
+  workers: workersSuite,
+  purge: purgeSuite,
+  watch: watchSuite,
 };
 
 /** What every engine must do: the sentences of `src/storage/storage.ts`, one test each. */
