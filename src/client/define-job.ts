@@ -76,7 +76,11 @@ export function defineJob<
 ): JobDefinition<Name, Input, Input, OutputOf<Out, Result>>;
 export function defineJob<Input, Output = unknown>(
   name: string,
-  options: JobOptionsWithoutSchema<Input, undefined, Output | Outcome | Promise<Output | Outcome>>,
+  options: JobOptionsWithoutSchema<
+    Input,
+    StandardSchemaV1<unknown, Output>,
+    Output | Outcome | Promise<Output | Outcome>
+  >,
 ): JobDefinition<string, Input, Input, Output>;
 export function defineJob(name: string, options: object = {}): JobDefinition {
   const jobName = parseJobName(name);

@@ -100,7 +100,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     entries: {
       readonly [Index in keyof Targets]: BulkEntry<Jobs, Targets[Index]>;
     },
-  ): Promise<{ [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> }> {
+  ): Promise<{ -readonly [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> }> {
     const { access, dispatcher, options } = this.#core;
     const { dispatchTimeoutMs: timeoutMs } = options;
     return dispatchMany(entries as never, { access, dispatcher, timeoutMs, random: Math.random }) as never;
