@@ -60,6 +60,7 @@ export class ExchangeLoop {
   #scheduled: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
   #timerAtMs = 0;
+  #peekTimer: NodeJS.Timeout | null = null;
   #adaptivePollMs = firstPollMs;
   #peekedAtMs = Number.NEGATIVE_INFINITY;
   #isDry = false;
@@ -110,7 +111,7 @@ export class ExchangeLoop {
   async close(signal: AbortSignal): Promise<void> {
     this.#isClosed = true;
     this.#closing.abort();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    for (const timer of [this.#timer, this.#peekTimer]) if (timer !== null) clearTimeout(timer);
     if (this.#scheduled !== null) clearImmediate(this.#scheduled);
     using over = aborted(signal);
     if (this.#current !== null) await Promise.race([this.#current, over.fired]);
@@ -243,7 +244,14 @@ export class ExchangeLoop {
   #rest(): void {
     const { storage, pollMs, random } = this.#options;
     this.#wakeIn(storage.capabilities.push ? pollMs * (0.9 + 0.2 * random()) : this.#adaptivePollMs, true);
-    if (monotonicMs() - this.#peekedAtMs >= peekEveryMs) void this.peek();
+    const sincePeekMs = monotonicMs() - this.#peekedAtMs;
+    this.#peekTimer ??= setTimeout(
+      () => {
+        this.#peekTimer = null;
+        if (this.#isDry && !this.#isClosed) void this.peek();
+      },
+      Math.max(peekEveryMs - sincePeekMs, 0),
+    );
   }
 
   #wakeIn(ms: number, mayLater = false): void {
