@@ -13,9 +13,13 @@ export function checkSchema(check: {
   const { found } = check;
   const newest = check.migrations.length;
   if (found === null || found.version === 0) {
-    throw new MillraceError('schema-missing', 'the database has no Millrace tables yet. Run: millrace migrate', {
-      details: { needed: newest },
-    });
+    throw new MillraceError(
+      'schema-missing',
+      'the database has no Millrace tables yet. Run: millrace migrate',
+      {
+        details: { needed: newest },
+      },
+    );
   }
   const details = { found: found.version, oldestCode: found.oldestCode, known: newest };
   if (found.version < newest - 1) {

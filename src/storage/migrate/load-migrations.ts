@@ -16,10 +16,15 @@ export function loadMigrations(dir: URL): Migration[] {
   const migrations = names.sort().map((name) => parse(name, readFileSync(new URL(name, dir), 'utf8')));
   for (const [index, migration] of migrations.entries()) {
     if (migration.number !== index + 1) {
-      throw broken(`migrations in ${fileURLToPath(dir)}`, `number ${index + 1} next, without gaps or doubles`, migration.number);
+      throw broken(
+        `migrations in ${fileURLToPath(dir)}`,
+        `number ${index + 1} next, without gaps or doubles`,
+        migration.number,
+      );
     }
   }
-  if (migrations.length === 0) throw broken(`migrations in ${fileURLToPath(dir)}`, 'at least one .sql file', 'none');
+  if (migrations.length === 0)
+    throw broken(`migrations in ${fileURLToPath(dir)}`, 'at least one .sql file', 'none');
   return migrations;
 }
 
@@ -38,10 +43,15 @@ function list(dir: URL): string[] {
 
 function parse(name: string, sql: string): Migration {
   const [, number, title] = fileName.exec(name) ?? [];
-  if (number === undefined || title === undefined) throw broken('migration file', 'a name such as 0001_first-tables.sql', name);
+  if (number === undefined || title === undefined)
+    throw broken('migration file', 'a name such as 0001_first-tables.sql', name);
   const oldestCode = oldestCodeIn(sql);
   if (oldestCode === undefined || oldestCode < 1 || oldestCode > Number(number)) {
-    throw broken(`header of migration ${name}`, `a line "-- oldest-code: N", N from 1 to ${Number(number)}`, oldestCode);
+    throw broken(
+      `header of migration ${name}`,
+      `a line "-- oldest-code: N", N from 1 to ${Number(number)}`,
+      oldestCode,
+    );
   }
   return { number: Number(number), title: title.replaceAll('-', ' '), sql, oldestCode };
 }

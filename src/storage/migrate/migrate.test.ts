@@ -107,7 +107,9 @@ describe('runMigrations', () => {
 
   test('a failure names the migration, keeps what went before, and frees the lock', async () => {
     let isBroken = true;
-    const { state, target } = fakeTarget((m) => (isBroken && m.number === 2 ? new Error('no such table') : undefined));
+    const { state, target } = fakeTarget((m) =>
+      isBroken && m.number === 2 ? new Error('no such table') : undefined,
+    );
     const error = await runMigrations(target, three).catch((e: unknown) => e);
     expect(hasErrorCode(error, 'migration-failed')).toBe(true);
     expect(String(error)).toMatch(/migration 2 \(step 2\).*no such table/);

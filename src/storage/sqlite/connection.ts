@@ -1,0 +1,143 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type BetterSqlite3 from 'better-sqlite3';
+import { MillraceError } from '../../internal/errors.js';
+import { isBusy, toMillraceError } from './errors.js';
+import { Kinds } from './kinds.js';
+
+type Statement = BetterSqlite3.Statement<unknown[]>;
+export type Value = string | number | Buffer | null;
+
+/** SQL text → the row it returns, for one open file. Every statement is prepared once. */
+export class Connection {
+  readonly file: string;
+  readonly kinds: Kinds = new Kinds(this);
+  readonly #db: BetterSqlite3.Database;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(db: BetterSqlite3.Database, file: string) {
+    this.#db = db;
+    this.file = file;
+  }
+
+  get isInMemory(): boolean {
+    return isMemoryFile(this.file);
+  }
+
+  get isInTransaction(): boolean {
+    return this.#db.inTransaction;
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: readonly Value[]): number {
+    return this.#prepared(sql).run(...values).changes;
+  }
+
+  get<Row>(sql: string, ...values: readonly Value[]): Row | undefined {
+    return this.#prepared(sql).get(...values) as Row | undefined;
+  }
+
+  all<Row>(sql: string, ...values: readonly Value[]): Row[] {
+    return this.#prepared(sql).all(...values) as Row[];
+  }
+
+  /** The first column of the first row. */
+  value<T>(sql: string, ...values: readonly Value[]): T | undefined {
+    return this.#prepared(sql, 'pluck').get(...values) as T | undefined;
+  }
+
+  /** The first column of every row. */
+  values<T>(sql: string, ...values: readonly Value[]): T[] {
+    return this.#prepared(sql, 'pluck').all(...values) as T[];
+  }
+
+  /** Rows as arrays, which cost less than objects. */
+  tuples<Row extends readonly unknown[]>(sql: string, ...values: readonly Value[]): Row[] {
+    return this.#prepared(sql, 'raw').all(...values) as Row[];
+  }
+
+  /** A script of several statements. */
+  execute(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  /** Ends the transaction without effect, and drops what was cached from inside it. */
+  rollback(): void {
+    // A full disk and some I/O errors make SQLite roll back by itself.
+    if (this.#db.inTransaction) this.run('rollback');
+    this.kinds.forget();
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#db.close();
+  }
+
+  #prepared(sql: string, shape: 'object' | 'pluck' | 'raw' = 'object'): Statement {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare<unknown[]>(sql);
+      if (shape === 'pluck') statement.pluck();
+      if (shape === 'raw') statement.raw();
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+export interface ConnectionOptions {
+  readonly file: string;
+  readonly synchronous: 'FULL' | 'NORMAL';
+}
+
+export const isMemoryFile = (file: string): boolean => file === ':memory:' || file === '';
+
+/**
+ * Opens the file and makes it a WAL database. What another connection holds is answered by `undefined`: try again later.
+ *
+ * @throws MillraceError `driver-missing`, `database-unreachable`, `database-corrupt`, `database-read-only`
+ */
+export async function openConnection(options: ConnectionOptions): Promise<Connection | undefined> {
+  const Database = await loadDriver();
+  const file = isMemoryFile(options.file) ? ':memory:' : resolve(options.file);
+  makeFolder(file);
+  let db: BetterSqlite3.Database | undefined;
+  try {
+    // Waiting inside the driver would stop the event loop: who finds the file locked tries again later instead.
+    db = new Database(file, { timeout: 0 });
+    db.pragma('journal_mode = WAL');
+    db.pragma(`synchronous = ${options.synchronous}`);
+    return new Connection(db, file);
+  } catch (error) {
+    db?.close();
+    if (isBusy(error)) return undefined;
+    throw toMillraceError(error, file);
+  }
+}
+
+async function loadDriver(): Promise<typeof BetterSqlite3> {
+  try {
+    return (await import('better-sqlite3')).default;
+  } catch (cause) {
+    throw new MillraceError(
+      'driver-missing',
+      'the package better-sqlite3, which reads SQLite files, is not installed or cannot be loaded. Run: npm install better-sqlite3@12',
+      { cause },
+    );
+  }
+}
+
+function makeFolder(file: string): void {
+  if (isMemoryFile(file)) return;
+  const folder = dirname(file);
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new MillraceError(
+      'database-unreachable',
+      `the folder ${folder} for the SQLite file cannot be made: ${cause instanceof Error ? cause.message : String(cause)}. ` +
+        'Create it, or name another path',
+      { cause, retryable: false, details: { file } },
+    );
+  }
+}

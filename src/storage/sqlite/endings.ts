@@ -1,0 +1,111 @@
+/*
+ * How a job ends, and what follows from it for the jobs that wait for it. Everything here runs inside the transaction
+ * that ends the job, so nobody ever sees an ended parent whose dependents still wait.
+ */
+import type { StopRequest } from '../claimed-job.js';
+import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
+import { policyCodes, scopeCodes } from './codes.js';
+import * as sql from './queries/endings.js';
+import * as keys from './queries/unique-keys.js';
+import type { Transaction } from './transaction.js';
+
+export type { JobRow } from './queries/endings.js';
+
+export interface Ending {
+  readonly status: number;
+  readonly reason: string | null;
+  /** The token whose settlement it is; null when another hand ends the job. */
+  readonly token: Buffer | null;
+}
+
+export const jobRow = (tx: Transaction, row: number): sql.JobRow =>
+  tx.db.get<sql.JobRow>(sql.jobByRow, row) as sql.JobRow;
+
+/** Ends a job that is not final. */
+export function endJob(tx: Transaction, row: number, ending: Ending): void {
+  endAlone(tx, jobRow(tx, row), ending);
+  tellDependents(tx, row, ending.status === statusCodes.completed);
+}
+
+export function completeJob(
+  tx: Transaction,
+  job: sql.JobRow,
+  completion: { readonly result: string | null; readonly outcome: string | null },
+): void {
+  tx.db.run(sql.endCompleted, completion.result, completion.outcome, tx.nowMs, job.row);
+  freeAtEnd(tx, job);
+  tx.countEnding(job.queue, statusCodes.completed);
+  tellDependents(tx, job.row, true);
+}
+
+function endAlone(tx: Transaction, job: sql.JobRow, ending: Ending): void {
+  tx.db.run(sql.end, ending.status, ending.reason, ending.token, tx.nowMs, job.row);
+  freeAtEnd(tx, job);
+  tx.countEnding(job.queue, ending.status);
+}
+
+function freeAtEnd(tx: Transaction, job: sql.JobRow): void {
+  if (job.uniqueKey !== null && job.scope !== scopeCodes.period)
+    tx.db.run(keys.freeKey, job.uniqueKey, job.id);
+}
+
+/** Removes a job of any status; dependents of one that had not ended follow as after a cancel. */
+export function deleteJob(tx: Transaction, job: sql.JobRow): void {
+  if (job.uniqueKey !== null) tx.db.run(keys.freeKey, job.uniqueKey, job.id);
+  if (job.status < firstFinalCode) tellDependents(tx, job.row, false);
+  forgetJob(tx, job.row);
+}
+
+/** Takes the row away, with its edges, its idempotency key and its log. */
+export function forgetJob(tx: Transaction, row: number): void {
+  tx.db.run(sql.deleteEdgesOfChild, row);
+  tx.db.run(sql.deleteEdgesOfParent, row);
+  tx.db.run(sql.deleteIdempotency, row);
+  tx.db.run(sql.deleteLog, row);
+  tx.db.run(sql.deleteJob, row);
+}
+
+/** What an operator asked for while the job ran. */
+export function carryOut(tx: Transaction, job: sql.JobRow, request: StopRequest, token: Buffer | null): void {
+  if (request === 'delete') deleteJob(tx, job);
+  else {
+    const status = request === 'cancel' ? statusCodes.cancelled : statusCodes.buried;
+    endJob(tx, job.row, { status, reason: 'operator', token });
+  }
+}
+
+/** Back into the line. Without a due time it keeps the one it has. */
+export function makePending(
+  tx: Transaction,
+  job: { readonly row: number; readonly queue: number },
+  change: { readonly reason: string | null; readonly dueAtMs: number | null },
+): void {
+  const dueAtMs = change.dueAtMs === null ? null : Math.round(change.dueAtMs);
+  tx.db.run(sql.makePending, change.reason, dueAtMs, job.row);
+  tx.wake(job.queue);
+}
+
+/** On down, in a loop: a chain of thousands must not exhaust the stack. */
+function tellDependents(tx: Transaction, row: number, isCompleted: boolean): void {
+  const ended = [{ row, isCompleted }];
+  for (const parent of ended) {
+    const dependents = tx.db.all<{ row: number; policy: number }>(sql.waitingDependents, parent.row);
+    for (const { row: child, policy } of dependents) {
+      tx.db.run(sql.closeEdge, child, parent.row);
+      const waits = tx.db.value<number>(sql.waitForOneLess, child) ?? 0;
+      if (!parent.isCompleted && policy !== policyCodes.run) {
+        endAlone(tx, jobRow(tx, child), parentFailed(policy));
+        ended.push({ row: child, isCompleted: false });
+      } else if (waits === 0) {
+        makePending(tx, jobRow(tx, child), { reason: null, dueAtMs: null });
+      }
+    }
+  }
+}
+
+/** The ending of a job by its policy for parents that did not complete. */
+export const parentFailed = (policy: number): Ending => ({
+  status: policy === policyCodes.bury ? statusCodes.buried : statusCodes.cancelled,
+  reason: 'parent-failed',
+  token: null,
+});

@@ -1,0 +1,132 @@
+-- Jobs, what they wait for, their keys and log; queues, workers and duties.
+-- oldest-code: 1
+
+-- A queue gets its number when first named, and keeps it.
+create table queues (
+  id integer primary key,
+  name text not null unique,
+  paused integer not null default 0
+) strict;
+create index queues_paused on queues (id) where paused = 1;
+
+-- A kind is a job name in a queue: what a worker knows or doesn't know. Never deleted, so processes may cache it.
+create table kinds (
+  id integer primary key,
+  queue integer not null,
+  name text not null,
+  unique (queue, name)
+) strict;
+
+-- status: 0 pending, 1 blocked, 2 processing, 3 completed, 4 buried, 5 cancelled
+-- line: 0 ordinary, -1 must run alone
+-- rank: minus the priority
+-- tied: what a plain settle must not pass over; 1 others wait for it, 2 it holds an active key, 4 a stop request
+-- token: while processing the lease, once final the token whose settlement ended it
+-- scope: 1 waiting, 2 active, 3 period · stop: 1 cancel, 2 bury, 3 delete · policy: 1 bury, 2 cancel, 3 run
+-- What may be long stands last, so that the rest is read without it.
+create table jobs (
+  row integer primary key,
+  id blob not null,
+  status integer not null default 0,
+  queue integer not null,
+  kind integer not null,
+  line integer not null default 0,
+  rank integer not null,
+  due_at integer not null,
+  attempts integer not null default 0,
+  max_attempts integer not null,
+  deaths integer not null default 0,
+  lapses integer not null default 0,
+  leases integer not null default 0,
+  tied integer not null default 0,
+  waits integer not null default 0,
+  policy integer not null default 0,
+  scope integer not null default 0,
+  started integer not null default 0,
+  stop integer,
+  token blob,
+  lease_until integer,
+  claimed_at integer,
+  worker text,
+  created_at integer not null,
+  finished_at integer,
+  retention_ms integer,
+  unique_key text,
+  outcome text,
+  reason text,
+  payload text not null,
+  errors text,
+  result text
+) strict;
+
+create unique index jobs_id on jobs (id);
+-- The claim: one bounded range for each kind, line and rank.
+create index jobs_claim on jobs (queue, kind, line, rank, due_at, id) where status = 0;
+-- An incarnation's leases are a range of tokens.
+create index jobs_lease on jobs (token) where status = 2;
+create index jobs_blocked on jobs (row, queue) where status = 1;
+create index jobs_listed on jobs (status, id) where status not in (0, 2);
+create index jobs_ended on jobs (status, finished_at) where status >= 3 and retention_ms is null;
+create index jobs_ended_kept on jobs (status, retention_ms, finished_at) where status >= 3 and retention_ms is not null;
+
+-- open: 1 until the parent has ended. Rows stay until one of the two jobs is gone.
+create table edges (
+  child integer not null,
+  parent integer not null,
+  open integer not null,
+  primary key (child, parent)
+) strict, without rowid;
+create index edges_parent on edges (parent, child);
+
+-- until: end of a period; null where an event frees the key.
+create table unique_keys (
+  key text primary key,
+  job blob not null,
+  until integer
+) strict, without rowid;
+create index unique_keys_until on unique_keys (until) where until is not null;
+
+create table idempotency_keys (
+  key text primary key,
+  input_hash text not null,
+  job integer not null
+) strict, without rowid;
+create index idempotency_keys_job on idempotency_keys (job);
+
+-- How many jobs of a queue have ended, ever.
+create table ended_counts (
+  queue integer not null,
+  status integer not null,
+  n integer not null,
+  primary key (queue, status)
+) strict, without rowid;
+
+create table job_log (
+  job integer not null,
+  lease integer not null,
+  seq integer not null,
+  bytes integer not null,
+  at integer not null,
+  kind text not null,
+  level text not null,
+  text text not null
+) strict;
+create unique index job_log_line on job_log (job, lease, seq);
+create index job_log_at on job_log (at);
+
+create table workers (
+  id text primary key,
+  incarnation text not null,
+  admin_state text not null default 'active',
+  started_at integer not null,
+  heartbeat_at integer not null,
+  gone integer not null default 0,
+  report text not null
+) strict, without rowid;
+create index workers_heartbeat on workers (heartbeat_at);
+
+create table duties (
+  name text primary key,
+  holder text not null,
+  until integer not null
+) strict, without rowid;

@@ -1,0 +1,131 @@
+/*
+ * Wake-ups. Within the process: the storage object tells its watchers after each commit that made something claimable.
+ * Across processes: every commit of another connection writes to the -wal file beside the database, which the operating
+ * system reports. Reports of our own commits look the same; `data_version`, which only other connections change, tells
+ * them apart. What changed is not known, so such a wake-up names no queue.
+ *
+ * SQLite keeps the -wal file for as long as a connection is open. Should it be replaced all the same, the watch on the
+ * folder notices the new one. Where nothing is reported (network file systems), the poll of the waiting worker remains.
+ */
+import { type FSWatcher, watch as watchFile } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { Logger } from '../../internal/logger.js';
+import type { Connection } from './connection.js';
+import { isBusy } from './errors.js';
+
+export type OnWake = (queues: readonly string[] | null) => void;
+
+const dataVersion = 'pragma data_version';
+
+export class WakeUps {
+  readonly #db: Connection;
+  readonly #logger: Logger;
+  readonly #watchers = new Set<OnWake>();
+  #walWatch: FSWatcher | undefined;
+  #folderWatch: FSWatcher | undefined;
+  #seenVersion = 0;
+  #isLooking = false;
+
+  constructor(db: Connection, logger: Logger) {
+    this.#db = db;
+    this.#logger = logger;
+  }
+
+  watch(onWake: OnWake): AsyncDisposable {
+    // A function of its own, so that the same listener can watch twice.
+    const watcher: OnWake = (queues) => onWake(queues);
+    this.#watchers.add(watcher);
+    if (this.#watchers.size === 1) this.#openFiles();
+    return {
+      [Symbol.asyncDispose]: () => {
+        this.#watchers.delete(watcher);
+        if (this.#watchers.size === 0) this.#closeFiles();
+        return Promise.resolve();
+      },
+    };
+  }
+
+  /** After a commit of ours; the watchers are called once the caller has had its answer. */
+  wake(queues: ReadonlySet<string>): void {
+    if (this.#watchers.size > 0) queueMicrotask(() => this.#tell([...queues]));
+  }
+
+  close(): void {
+    this.#watchers.clear();
+    this.#closeFiles();
+  }
+
+  #tell(queues: readonly string[] | null): void {
+    for (const watcher of [...this.#watchers]) watcher(queues);
+  }
+
+  #openFiles(): void {
+    const { file, isInMemory } = this.#db;
+    if (isInMemory) return;
+    this.#seenVersion = this.#version();
+    const walName = `${basename(file)}-wal`;
+    this.#folderWatch = this.#open(dirname(file), (event, name) => {
+      if (event !== 'rename' || name !== walName) return;
+      this.#walWatch?.close();
+      this.#watchWal();
+      this.#look();
+    });
+    this.#watchWal();
+  }
+
+  #watchWal(): void {
+    this.#walWatch = this.#open(`${this.#db.file}-wal`, () => this.#look());
+  }
+
+  #open(path: string, onEvent: (event: string, name: string | null) => void): FSWatcher | undefined {
+    try {
+      const watcher = watchFile(path, { persistent: false }, onEvent);
+      watcher.on('error', (error) => this.#unwatchable(path, error));
+      return watcher;
+    } catch (error) {
+      this.#unwatchable(path, error);
+      return undefined;
+    }
+  }
+
+  #unwatchable(path: string, error: unknown): void {
+    this.#logger.warn(
+      'storage: jobs of other processes are found by polling only, the file cannot be watched',
+      {
+        path,
+        error: error instanceof Error ? error.message : String(error),
+      },
+    );
+  }
+
+  /** Many reports of one turn of the loop are one look. */
+  #look(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    setImmediate(() => {
+      this.#isLooking = false;
+      if (this.#watchers.size === 0) return;
+      const version = this.#version();
+      if (version === this.#seenVersion) return;
+      this.#seenVersion = version;
+      this.#tell(null);
+    });
+  }
+
+  #version(): number {
+    try {
+      return this.#db.value<number>(dataVersion) ?? 0;
+    } catch (error) {
+      // Held for a moment by another connection, which is reason enough to look again.
+      if (isBusy(error)) return this.#seenVersion - 1;
+      throw error;
+    }
+  }
+
+  #closeFiles(): void {
+    this.#walWatch?.close();
+    this.#folderWatch?.close();
+    this.#walWatch = undefined;
+    this.#folderWatch = undefined;
+  }
+}

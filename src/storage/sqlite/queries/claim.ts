@@ -1,0 +1,80 @@
+/** What a claim returns of each job, in this order. */
+export type ClaimTuple = readonly [
+  row: number,
+  id: Buffer,
+  kind: number,
+  rank: number,
+  dueAt: number,
+  attempts: number,
+  maxAttempts: number,
+  deaths: number,
+  lapses: number,
+  started: number,
+  createdAt: number,
+  scope: number,
+  uniqueKey: string | null,
+  payload: string,
+  errors: string | null,
+];
+
+const returned =
+  'row, id, kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, unique_key, payload, errors';
+
+const lend = `
+  status = 2, token = ?, lease_until = ?, claimed_at = ?, worker = ?, started = ?,
+  leases = leases + 1, reason = null, stop = null`;
+
+/** Index jobs_claim: one bounded range, in order. */
+export const claimRange = `
+  update jobs set ${lend}
+  where row in (
+    select row from jobs indexed by jobs_claim
+    where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
+    order by due_at, id limit ?)
+  returning ${returned}`;
+
+/** By primary key: rows that were chosen in this transaction, as a JSON array. */
+export const claimRows = `
+  update jobs set ${lend}
+  where row in (select value from json_each(?)) and status = 0
+  returning ${returned}`;
+
+/** Index jobs_claim: the next kind of the queue that has waiting jobs; one seek. */
+export const nextLiveKind = `
+  select kind from jobs indexed by jobs_claim
+  where status = 0 and queue = ? and kind > ? order by kind limit 1`;
+
+/** Index jobs_claim: the next rank of a kind; one seek. */
+export const nextRank = `
+  select rank from jobs indexed by jobs_claim
+  where status = 0 and queue = ? and kind = ? and line = ? and rank > ? order by rank limit 1`;
+
+/** Index jobs_claim, covered. */
+export const candidates = `
+  select row, due_at as dueAt, id from jobs indexed by jobs_claim
+  where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
+    and (due_at, id) > (?, ?)
+  order by due_at, id limit ?`;
+
+/** Index jobs_claim: when the first of a rank falls due; one seek. */
+export const firstDue = `
+  select due_at from jobs indexed by jobs_claim
+  where status = 0 and queue = ? and kind = ? and line = ? and rank = ? order by due_at limit 1`;
+
+/** Index jobs_lease. */
+export const heldUnderToken = `
+  select ${returned} from jobs indexed by jobs_lease where status = 2 and token = ?`;
+
+/** Index jobs_id. */
+export const markStarted =
+  'update jobs indexed by jobs_id set started = 1 where id = ? and token = ? and status = 2';
+
+/** Index jobs_lease: a range of tokens. */
+export const renew = `
+  update jobs indexed by jobs_lease set lease_until = ?
+  where status = 2 and token >= ? and token < ?
+  returning id, token, stop`;
+
+/** Index jobs_lease: a range of tokens. */
+export const held = `
+  select id, token, stop from jobs indexed by jobs_lease where status = 2 and token >= ? and token < ?`;

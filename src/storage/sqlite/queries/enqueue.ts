@@ -1,0 +1,35 @@
+const plainColumns = '(id, queue, kind, rank, due_at, max_attempts, created_at, retention_ms, payload)';
+const plainRow = '(?, ?, ?, ?, ?, ?, ?, ?, ?)';
+
+/** Many at once: a third faster than row by row. A known id fails the statement, which then changes nothing. */
+export const insertPlain = (rows: number): string =>
+  `insert into jobs ${plainColumns} values ${Array.from({ length: rows }, () => plainRow).join(', ')}`;
+
+/** Index jobs_id. */
+export const insertPlainOne = `insert into jobs ${plainColumns} values ${plainRow} on conflict (id) do nothing`;
+
+/** For what has keys or parents; its id is known to be new. */
+export const insertTied = `
+  insert into jobs (id, queue, kind, rank, due_at, max_attempts, created_at, retention_ms, payload,
+                    status, tied, waits, policy, scope, unique_key)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  returning row`;
+
+/** Index jobs_id. */
+export const isKnown = 'select 1 from jobs indexed by jobs_id where id = ?';
+
+/** Index jobs_id. */
+export const parentOf = 'select row, status from jobs indexed by jobs_id where id = ?';
+
+/** By primary key. */
+export const idempotencyHolder = `
+  select k.input_hash as inputHash, j.id
+  from idempotency_keys k join jobs j on j.row = k.job
+  where k.key = ?`;
+
+export const insertIdempotency = 'insert into idempotency_keys (key, input_hash, job) values (?, ?, ?)';
+
+export const insertEdge = 'insert into edges (child, parent, open) values (?, ?, ?)';
+
+/** By primary key. */
+export const markFollowed = 'update jobs set tied = tied | 1 where row = ?';

@@ -1,0 +1,116 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Logger, silentLogger } from '../../internal/logger.js';
+import type { MigrationReport } from '../migrate/run-migrations.js';
+import type { StorageOptions } from '../storage.js';
+import { type Connection, openConnection } from './connection.js';
+import { isBusy, toMillraceError } from './errors.js';
+import { WakeUps } from './notify.js';
+import { whenUnlocked } from './patience.js';
+import { clockNow } from './queries/clock.js';
+import { migrate } from './schema.js';
+import type { Transaction } from './transaction.js';
+import { Writer } from './writer.js';
+
+export interface SessionOptions extends StorageOptions {
+  readonly file: string;
+  readonly synchronous: 'FULL' | 'NORMAL';
+}
+
+const defaultStatementTimeoutMs = 30_000;
+
+/** An open file: its connection, the way to read and the way to write. */
+export class Session {
+  readonly db: Connection;
+  readonly wakeUps: WakeUps;
+  readonly migrated: MigrationReport;
+  readonly #writer: Writer;
+  readonly #offsetMs: () => number;
+  readonly #deadlineMs: number;
+
+  private constructor(db: Connection, migrated: MigrationReport, options: SessionOptions) {
+    const logger: Logger = options.logger ?? silentLogger;
+    this.db = db;
+    this.migrated = migrated;
+    this.wakeUps = new WakeUps(db, logger);
+    this.#offsetMs = () => options.clock?.offsetMs() ?? 0;
+    this.#deadlineMs = options.statementTimeoutMs ?? defaultStatementTimeoutMs;
+    this.#writer = new Writer({
+      db,
+      offsetMs: this.#offsetMs,
+      deadlineMs: this.#deadlineMs,
+      onCommit: (awakened) => this.wakeUps.wake(awakened),
+      logger,
+    });
+  }
+
+  static async open(options: SessionOptions): Promise<Session> {
+    const { file, statementTimeoutMs: deadlineMs = defaultStatementTimeoutMs } = options;
+    const db = await whenUnlocked(() => openConnection(options), { name: 'open', file, deadlineMs });
+    const begin = (): true => {
+      db.run('begin immediate');
+      return true;
+    };
+    try {
+      const migrated = await migrate(db, async () => {
+        await whenUnlocked(begin, { name: 'migrate', file: db.file, deadlineMs });
+      });
+      return new Session(db, migrated, options);
+    } catch (error) {
+      db.close();
+      throw toMillraceError(error, db.file);
+    }
+  }
+
+  write<T>(name: string, rows: number, run: (tx: Transaction) => T): Promise<T> {
+    return this.#writer.write(name, rows, run);
+  }
+
+  /** Up to `total` rows by transactions of at most 1,000, until one finds less than it might have taken. */
+  async writeInParts(
+    name: string,
+    total: number,
+    run: (tx: Transaction, limit: number) => number,
+  ): Promise<number> {
+    let done = 0;
+    while (done < total) {
+      const limit = Math.min(1_000, total - done);
+      const count = await this.write(name, limit, (tx) => run(tx, limit));
+      done += count;
+      if (count < limit) break;
+      await nextTurn();
+    }
+    return done;
+  }
+
+  /** Everything it reads belongs to one moment. */
+  read<T>(name: string, run: (db: Connection, nowMs: number) => T): Promise<T> {
+    try {
+      return Promise.resolve(this.#snapshot(run));
+    } catch (error) {
+      if (!isBusy(error)) return Promise.reject(toMillraceError(error, this.db.file));
+    }
+    const attempt = (): { value: T } => ({ value: this.#snapshot(run) });
+    return whenUnlocked(attempt, { name, file: this.db.file, deadlineMs: this.#deadlineMs }).then(
+      ({ value }) => value,
+    );
+  }
+
+  close(): void {
+    this.wakeUps.close();
+    this.#writer.close();
+    this.db.close();
+  }
+
+  #snapshot<T>(run: (db: Connection, nowMs: number) => T): T {
+    const { db } = this;
+    db.run('begin');
+    try {
+      const answer = run(db, (db.value<number>(clockNow) ?? 0) + this.#offsetMs());
+      db.run('commit');
+      return answer;
+    } catch (error) {
+      db.rollback();
+      throw error;
+    }
+  }
+}

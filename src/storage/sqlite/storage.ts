@@ -1,0 +1,287 @@
+/**
+ * The storage seam on one SQLite file, on the calling thread. Each method is one short transaction; the head of
+ * `writer.ts` says how they share commits and how they wait for other processes.
+ */
+import { MillraceError } from '../../internal/errors.js';
+import type { Capabilities } from '../capabilities.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { LogLine, NewLogLine } from '../job-log.js';
+import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
+import type { MigrationReport } from '../migrate/run-migrations.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import type {
+  ControlOutcome,
+  ExpiredLease,
+  Settlement,
+  SettleOutcome,
+  TakeBack,
+  TakeBackOutcome,
+} from '../settlement.js';
+import type { Storage, StorageOptions } from '../storage.js';
+import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import * as claims from './claim.js';
+import { type Connection, isMemoryFile } from './connection.js';
+import * as control from './control.js';
+import { enqueue } from './enqueue.js';
+import * as inspect from './inspect.js';
+import * as leases from './leases.js';
+import { jobs } from './list.js';
+import * as logs from './log.js';
+import * as purges from './purge.js';
+import { pausedQueueNames } from './queries/kinds.js';
+import * as recovery from './recover.js';
+import { Session, type SessionOptions } from './session.js';
+import { settle } from './settle.js';
+import { releaseBlocked, retryBuried } from './sweeps.js';
+import { checkpoint } from './tidy.js';
+import type { Transaction } from './transaction.js';
+import * as fleet from './workers.js';
+
+export interface SqliteStorageOptions extends StorageOptions {
+  /** Path of the file, made if there is none (its folder too); `:memory:` for one that ends with the process. */
+  readonly file: string;
+  /** `FULL`: what was answered survives a power cut. `NORMAL`: it survives a crash of the process; faster. @default 'FULL' */
+  readonly synchronous?: 'FULL' | 'NORMAL';
+}
+
+export class SqliteStorage implements Storage {
+  readonly #options: SessionOptions;
+  #opening: Promise<Session> | undefined;
+  #session: Session | undefined;
+  #server = 'SQLite';
+  /** The newest claim found nothing, so the next one looks before it takes the write lock. */
+  #wasEmpty = false;
+
+  constructor(options: SqliteStorageOptions) {
+    this.#options = { ...options, synchronous: options.synchronous ?? 'FULL' };
+  }
+
+  get capabilities(): Capabilities {
+    const isShared = !isMemoryFile(this.#options.file);
+    return { engine: 'sqlite', server: this.#server, shared: isShared, push: true, durable: isShared };
+  }
+
+  async open(): Promise<void> {
+    this.#opening ??= Session.open(this.#options);
+    try {
+      const session = await this.#opening;
+      this.#server = `SQLite ${session.db.value<string>('select sqlite_version()')}`;
+      this.#session = session;
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  /** Opens the file if it is not open, which brings its schema up to date, and says what that changed. */
+  async migrate(): Promise<MigrationReport> {
+    await this.open();
+    return this.#open().migrated;
+  }
+
+  async close(): Promise<void> {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    this.#session = undefined;
+    // An open that failed has nothing to close, and has told its own caller.
+    const session = await opening?.catch(() => undefined);
+    session?.close();
+  }
+
+  now(): Promise<number> {
+    return this.#read('now', (_, nowMs) => nowMs);
+  }
+
+  async serverUptimeMs(): Promise<number | null> {
+    return Promise.resolve(null);
+  }
+
+  enqueue(newJobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    return this.#write('enqueue', newJobs.length, (tx) => enqueue(tx, newJobs));
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+    if (this.#wasEmpty && !(await this.#read('claim', (db, nowMs) => claims.canClaim(db, request, nowMs))))
+      return [];
+    const claimed = await this.#write('claim', request.limit, (tx) => claims.claim(tx, request));
+    this.#wasEmpty = claimed.length === 0;
+    return claimed;
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
+    return this.#write('settle', settlements.length, (tx) => settle(tx, settlements));
+  }
+
+  async exchange(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    if (settlements.length === 0) return { settled: [], claimed: await this.claim(request) };
+    const rows = settlements.length + request.limit;
+    const answer = await this.#write('exchange', rows, (tx) => ({
+      settled: settle(tx, settlements),
+      claimed: claims.claim(tx, request),
+    }));
+    this.#wasEmpty = answer.claimed.length === 0;
+    return answer;
+  }
+
+  markStarted(held: readonly Lease[]): Promise<string[]> {
+    return this.#write('markStarted', held.length, (tx) => leases.markStarted(tx, held));
+  }
+
+  renew(incarnation: string, leaseMs: number): Promise<HeldLease[]> {
+    return this.#write('renew', 1, (tx) => leases.renew(tx, incarnation, leaseMs));
+  }
+
+  held(incarnation: string): Promise<HeldLease[]> {
+    return this.#read('held', (db) => leases.held(db, incarnation));
+  }
+
+  peek(
+    queues: readonly string[],
+    names: readonly string[],
+  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#read('peek', (db, nowMs) => leases.peek(db, nowMs, { queues, names }));
+  }
+
+  expired(request: recovery.ExpiredRequest): Promise<ExpiredLease[]> {
+    return this.#read('expired', (db, nowMs) => recovery.expired(db, nowMs, request));
+  }
+
+  takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
+    return this.#write('takeBack', decisions.length, (tx) => recovery.takeBack(tx, decisions));
+  }
+
+  async releaseBlocked(limit: number): Promise<number> {
+    return releaseBlocked(this.#open(), limit);
+  }
+
+  retry(id: string): Promise<ControlOutcome> {
+    return this.#write('retry', 1, (tx) => control.retry(tx, id));
+  }
+
+  async retryBuried(request: {
+    queue?: string;
+    limit: number;
+  }): Promise<{ retried: number; duplicates: number }> {
+    return retryBuried(this.#open(), request);
+  }
+
+  bury(id: string): Promise<ControlOutcome> {
+    return this.#write('bury', 1, (tx) => control.stop(tx, id, 'bury'));
+  }
+
+  cancel(id: string): Promise<ControlOutcome> {
+    return this.#write('cancel', 1, (tx) => control.stop(tx, id, 'cancel'));
+  }
+
+  delete(id: string): Promise<ControlOutcome> {
+    return this.#write('delete', 1, (tx) => control.stop(tx, id, 'delete'));
+  }
+
+  setPaused(queue: string, paused: boolean): Promise<void> {
+    return this.#write('setPaused', 1, (tx) => control.setPaused(tx, queue, paused));
+  }
+
+  pausedQueues(): Promise<string[]> {
+    return this.#read('pausedQueues', (db) => db.values<string>(pausedQueueNames));
+  }
+
+  async purge(request: purges.PurgeRequest): Promise<number> {
+    const purge = purges.purge;
+    return this.#open().writeInParts('purge', request.limit, (tx, limit) => purge(tx, { ...request, limit }));
+  }
+
+  async purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {
+    const session = this.#open();
+    let purged = 0;
+    for (const trace of purges.traces) {
+      const part = (tx: Parameters<typeof trace>[0], limit: number): number =>
+        trace(tx, { ...request, limit });
+      purged += await session.writeInParts('purgeTraces', request.limit, part);
+    }
+    return purged;
+  }
+
+  job(id: string): Promise<JobRecord | null> {
+    return this.#read('job', (db) => inspect.job(db, id));
+  }
+
+  jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
+    return this.#read('jobs', (db) => jobs(db, filter, page));
+  }
+
+  endings(ids: readonly string[]): Promise<JobEnding[]> {
+    return this.#read('endings', (db) => inspect.endings(db, ids));
+  }
+
+  idsEndingIn(suffix: string): Promise<string[]> {
+    return this.#read('idsEndingIn', (db) => inspect.idsEndingIn(db, suffix));
+  }
+
+  stats(queue?: string): Promise<QueueStats[]> {
+    return this.#read('stats', (db, nowMs) => inspect.stats(db, nowMs, queue));
+  }
+
+  appendLog(lines: readonly NewLogLine[]): Promise<void> {
+    return this.#write('appendLog', lines.length, (tx) => logs.appendLog(tx, lines));
+  }
+
+  log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]> {
+    return this.#read('log', (db) => logs.log(db, id, page));
+  }
+
+  register(
+    report: WorkerReport,
+    aliveMs: number,
+  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+    return this.#write('register', 1, (tx) => fleet.register(tx, report, aliveMs));
+  }
+
+  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
+    return this.#write('heartbeat', 1, (tx) => fleet.heartbeat(tx, report));
+  }
+
+  unregister(id: string, incarnation: string): Promise<void> {
+    return this.#write('unregister', 1, (tx) => fleet.unregister(tx, id, incarnation));
+  }
+
+  workers(): Promise<WorkerRecord[]> {
+    return this.#read('workers', fleet.workers);
+  }
+
+  takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {
+    return this.#write('takeDuty', 1, (tx) => fleet.takeDuty(tx, name, holder, ttlMs));
+  }
+
+  releaseDuty(name: string, holder: string): Promise<void> {
+    return this.#write('releaseDuty', 1, (tx) => fleet.releaseDuty(tx, name, holder));
+  }
+
+  async tidy(request: { settled: number; idle: boolean }): Promise<void> {
+    if (request.idle) checkpoint(this.#open().db);
+    return Promise.resolve();
+  }
+
+  async watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable> {
+    return Promise.resolve(this.#open().wakeUps.watch(onWake));
+  }
+
+  // Async for what #open throws only: the promise inside is the one that is waited for.
+  async #write<T>(name: string, rows: number, run: (tx: Transaction) => T): Promise<T> {
+    return this.#open().write(name, rows, run);
+  }
+
+  async #read<T>(name: string, run: (db: Connection, nowMs: number) => T): Promise<T> {
+    return this.#open().read(name, run);
+  }
+
+  #open(): Session {
+    if (this.#session !== undefined) return this.#session;
+    throw new MillraceError(
+      'closed',
+      `the storage of the SQLite file ${this.#options.file} is not open. Call open() first`,
+    );
+  }
+}
