@@ -1,5 +1,6 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec';
 export type { PurgeableStatus, PurgeOptions, RetryBuriedOptions } from './client/control.js';
+export { defineConfig, type MillraceConfig, type WorkerConfig } from './client/define-config.js';
 export { defineJob } from './client/define-job.js';
 export type { DispatchOptions, JobReference } from './client/dispatch-options.js';
 export type { AttemptEventFacts, EventName, JobEventFacts, MillraceEvents } from './client/events.js';
