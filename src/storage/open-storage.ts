@@ -1,4 +1,5 @@
 import { parseDatabaseUrl } from './database-url.js';
+import type { Diagnosis } from './diagnosis.js';
 import type { MigrationReport } from './migrate/run-migrations.js';
 import type { Storage, StorageOptions } from './storage.js';
 
@@ -7,8 +8,13 @@ export interface CreateStorageOptions extends StorageOptions {
   readonly migrate?: 'auto' | 'check' | undefined;
 }
 
-/** A storage whose schema can be brought up to date; the memory one has none. */
-export type EngineStorage = Storage & { migrate?(): Promise<MigrationReport> };
+/** A storage, and what only those with a database of their own can do. */
+export type EngineStorage = Storage & {
+  /** Brings the schema up to date; the memory one has none. */
+  migrate?(): Promise<MigrationReport>;
+  /** Looks at the database from an operator's side, for `millrace doctor`. Changes nothing. */
+  diagnose?(): Promise<Diagnosis[]>;
+};
 
 /**
  * The storage of a database address, not yet open. Only its engine's code is loaded, and the driver on `open`.
