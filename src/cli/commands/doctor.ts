@@ -1,0 +1,71 @@
+import { isMillraceError } from '../../internal/errors.js';
+import type { Diagnosis } from '../../storage/diagnosis.js';
+import type { CommandContext, CommandSpec } from '../command.js';
+import { diagnoseClock, diagnoseDatabase } from '../doctor/diagnose-database.js';
+import { diagnoseJobs } from '../doctor/diagnose-jobs.js';
+import { diagnoseSetup } from '../doctor/diagnose-setup.js';
+import { exitCodes } from '../exit-codes.js';
+import { printable } from '../output/printable.js';
+import type { Terminal } from '../output/terminal.js';
+import { openSession, type Session, type Setup, setUp } from '../session.js';
+
+export const doctor: CommandSpec = {
+  name: 'doctor',
+  summary: 'check config, database, workers and queues',
+  details: 'Changes nothing. Exit 1 when a check fails; a warning is no failure.',
+  examples: ['millrace doctor', 'millrace doctor --json'],
+  async run(context) {
+    const checks = await allChecks(context);
+    const isHealthy = checks.every(({ status }) => status !== 'fail');
+    context.terminal.answer({ ok: isHealthy, checks }, () => print(context.terminal, checks));
+    return isHealthy ? exitCodes.ok : exitCodes.failed;
+  },
+};
+
+/** What can't be looked at any more since something before it failed is left out. */
+async function allChecks(context: CommandContext): Promise<Diagnosis[]> {
+  let setup: Setup;
+  try {
+    setup = await setUp(context);
+  } catch (error) {
+    return [failed('config and settings', error)];
+  }
+  const checks = diagnoseSetup(setup);
+  let session: Session;
+  try {
+    session = await openSession(context);
+  } catch (error) {
+    return [...checks, failed('database', error)];
+  }
+  await using open = session;
+  const parts = [
+    () => diagnoseDatabase(open),
+    () => diagnoseClock(open),
+    () => diagnoseJobs(open),
+    async () => (await open.storage.diagnose?.()) ?? [],
+  ];
+  for (const part of parts) {
+    try {
+      checks.push(...(await part()));
+    } catch (error) {
+      checks.push(failed('database', error));
+    }
+  }
+  return checks;
+}
+
+function failed(check: string, error: unknown): Diagnosis {
+  if (!isMillraceError(error)) throw error;
+  return { check, status: 'fail', message: error.message, fix: null };
+}
+
+function print(terminal: Terminal, checks: readonly Diagnosis[]): void {
+  const { style } = terminal;
+  const paint = { ok: style.good, warn: style.warning, fail: style.bad };
+  const width = Math.max(...checks.map(({ check }) => check.length));
+  for (const { check, status, message, fix } of checks) {
+    const lines = printable(message.replaceAll('\n', '; '));
+    terminal.line(`${paint[status](status.padEnd(4))}  ${check.padEnd(width)}  ${lines}`);
+    if (fix !== null) terminal.line(`${' '.repeat(width + 8)}${style.dim('fix:')} ${printable(fix)}`);
+  }
+}

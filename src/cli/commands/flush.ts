@@ -1,0 +1,64 @@
+import type { QueueStats } from '../../storage/job-record.js';
+import type { Worker } from '../../worker/worker.js';
+import type { CommandContext, CommandSpec } from '../command.js';
+import { exitCodes } from '../exit-codes.js';
+import { runWorker } from '../run-worker.js';
+import { openSession, type Setup, setUp } from '../session.js';
+import { addSettingOptions, settingFlags } from '../setting-options.js';
+import { countsText, settledCounts } from '../settled-counts.js';
+import { logSetup, workerLogger } from '../worker-log.js';
+import { workerSettingNames } from '../worker-settings.js';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+const progressEveryMs = 200;
+
+export const flush: CommandSpec<Flags> = {
+  name: 'flush',
+  summary: 'run everything that is due, then end',
+  details:
+    'Also what becomes due meanwhile; no retry and no delayed job is waited for. failed: due again later; buried: out of\n' +
+    'attempts; put back: not run to its end and not charged. Exit 0, also when jobs failed.',
+  examples: ['millrace flush', 'millrace flush --queue media,default --json'],
+  addOptions(command) {
+    addSettingOptions(command, workerSettingNames);
+  },
+  async run(context, _args, flags) {
+    const setup = await setUp(context, settingFlags(flags, workerSettingNames));
+    // A server that is away is told at once; only a worker waits for it.
+    await (await openSession(context, { mustExist: false }))[Symbol.asyncDispose]();
+    const logger = workerLogger(setup, 'warn');
+    logSetup(setup, logger);
+    const { worker, forcedBy } = await runWorker({
+      setup,
+      logger,
+      until: (running) => idleWithProgress(context, running),
+    });
+    const counts = settledCounts(worker);
+    context.terminal.endProgress();
+    await noteOtherQueues(context, setup);
+    context.terminal.answer(counts, () => context.terminal.line(countsText(counts)));
+    return forcedBy === null ? exitCodes.ok : 128 + forcedBy;
+  },
+};
+
+async function idleWithProgress({ terminal }: CommandContext, worker: Worker): Promise<void> {
+  const timer = setInterval(() => {
+    terminal.progress(`${countsText(settledCounts(worker))}, ${worker.running} running`);
+  }, progressEveryMs);
+  try {
+    await worker.idle();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Due jobs that stay since they are in queues that were not asked for. */
+async function noteOtherQueues(context: CommandContext, { settings }: Setup): Promise<void> {
+  await using session = await openSession(context);
+  const isLeft = ({ queue, claimable }: QueueStats): boolean =>
+    claimable > 0 && !settings.values.queue.includes(queue);
+  const left = (await session.client.stats()).filter(isLeft).map(({ queue }) => queue);
+  if (left.length === 0) return;
+  context.terminal.note(`due jobs wait in other queues; run: millrace flush --queue ${left.join(',')}`);
+}

@@ -1,0 +1,41 @@
+import type { CommandSpec } from '../command.js';
+import { bury, cancel, remove, retry } from './change-job.js';
+import { dispatch } from './dispatch.js';
+import { doctor } from './doctor.js';
+import { flush } from './flush.js';
+import { init } from './init.js';
+import { job } from './job.js';
+import { jobs } from './jobs.js';
+import { migrate } from './migrate.js';
+import { pause, resume } from './pause.js';
+import { purge } from './purge.js';
+import { recover } from './recover.js';
+import { retryBuried } from './retry-buried.js';
+import { settings } from './settings.js';
+import { status } from './status.js';
+import { work } from './work.js';
+import { workers } from './workers.js';
+
+/** In the order of the help. */
+export const commands: readonly CommandSpec<never>[] = [
+  init,
+  migrate,
+  work,
+  flush,
+  dispatch,
+  status,
+  jobs,
+  job,
+  retry,
+  retryBuried,
+  bury,
+  cancel,
+  remove,
+  recover,
+  purge,
+  pause,
+  resume,
+  workers,
+  settings,
+  doctor,
+];

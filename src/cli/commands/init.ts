@@ -1,0 +1,71 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { MillraceError } from '../../internal/errors.js';
+import type { CommandSpec } from '../command.js';
+import { exitCodes } from '../exit-codes.js';
+import { configNames } from '../find-config.js';
+
+const configText = `import { defineConfig } from 'millrace';
+import { hello } from './jobs/hello.js';
+
+export default defineConfig({
+  database: 'sqlite:millrace.db', // or postgres://… or mysql://…
+  jobs: [hello],
+});
+`;
+
+const jobText = `import { defineJob, type JobContext } from 'millrace';
+
+export const hello = defineJob('hello', {
+  attempts: 3,
+  timeout: '30s',
+  async run({ input, log }: JobContext<{ name: string }>) {
+    log.info(\`greeting \${input.name}\`);
+    return { greeting: \`Hello, \${input.name}!\` };
+  },
+});
+`;
+
+const files = [
+  { path: 'jobs/hello.ts', text: jobText },
+  { path: 'millrace.config.ts', text: configText },
+];
+
+const next = ['npx millrace dispatch hello --payload \'{"name":"world"}\'', 'npx millrace work'];
+
+export const init: CommandSpec = {
+  name: 'init',
+  summary: 'write a config and a sample job into this folder',
+  details: 'Files that are there are left as they are.',
+  examples: ['millrace init'],
+  async run(context) {
+    const { terminal, cwd } = context;
+    const present = configNames.find((name) => existsSync(join(cwd, name)));
+    const wanted = files.filter(({ path }) => present === undefined || !path.endsWith('config.ts'));
+    const created: string[] = [];
+    const kept: string[] = present === undefined ? [] : [present];
+    for (const { path, text } of wanted)
+      ((await writeNew(join(cwd, path), text)) ? created : kept).push(path);
+    terminal.answer({ created, kept, next }, () => {
+      for (const path of created) terminal.line(`wrote ${path}`);
+      for (const path of kept) terminal.line(`kept  ${path}, which was there`);
+      terminal.line('\nNext:');
+      for (const command of next) terminal.line(`  ${command}`);
+    });
+    return exitCodes.ok;
+  },
+};
+
+/** False when the file was there; then it is not touched. */
+async function writeNew(file: string, text: string): Promise<boolean> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    throw new MillraceError('usage-invalid', `init: ${file} cannot be written: ${message}`, { cause: error });
+  }
+}

@@ -1,0 +1,125 @@
+import type { Job } from '../../client/job-view.js';
+import type { AttemptFailure } from '../../internal/failure.js';
+import type { LogLine } from '../../storage/job-log.js';
+import type { CommandSpec } from '../command.js';
+import { exitCodes } from '../exit-codes.js';
+import { paintOfStatus } from '../output/job-status-paint.js';
+import { printable, printableBlock, printableJson } from '../output/printable.js';
+import { relativeTime } from '../output/relative-time.js';
+import type { Terminal } from '../output/terminal.js';
+import { noSuchJob, resolveJobId } from '../resolve-job-id.js';
+import { openSession } from '../session.js';
+
+const longestText = 4000;
+const logPage = 1000;
+
+export const job: CommandSpec = {
+  name: 'job <id>',
+  summary: 'show a job with its failures and its log',
+  details:
+    'The id, or its last 6 or more characters, which are looked for among live jobs and the newest 10,000.',
+  examples: ['millrace job 7f3a9c21b0de', 'millrace job 0199c0de-7a11-7abc-9def-7f3a9c21b0de --json'],
+  async run(context, [given = '']) {
+    await using session = await openSession(context);
+    const id = await resolveJobId(session.storage, given);
+    const found = await session.client.job(id);
+    if (found === null) throw noSuchJob(id);
+    const log = await session.client.log(id, { limit: logPage });
+    const nowMs = await session.storage.now();
+    context.terminal.answer({ ...found, log: log.map(logDocument) }, () =>
+      print(context.terminal, { job: found, log, nowMs }),
+    );
+    return exitCodes.ok;
+  },
+};
+
+function logDocument({ atMs, kind, level, text }: LogLine) {
+  return { at: new Date(atMs), kind, level, text };
+}
+
+interface Shown {
+  readonly job: Job;
+  readonly log: readonly LogLine[];
+  readonly nowMs: number;
+}
+
+function print(terminal: Terminal, { job: found, log, nowMs }: Shown): void {
+  const { style } = terminal;
+  const status = paintOfStatus(found.status, style)?.(found.status) ?? found.status;
+  terminal.line(`${style.bold(found.id)}  ${printable(found.name)}  ${status}`);
+  for (const [title, text] of facts(found, nowMs)) terminal.line(`  ${style.dim(title.padEnd(10))} ${text}`);
+  block(terminal, 'input', found.input);
+  if (found.result !== undefined) block(terminal, 'result', found.result);
+  for (const failure of found.failures) printFailure(terminal, failure, nowMs);
+  if (log.length === 0) return;
+  terminal.line(`  ${style.dim('log')}`);
+  for (const line of log) printLogLine(terminal, line);
+}
+
+function facts(found: Job, nowMs: number): [string, string][] {
+  const when = (at: Date | null): string =>
+    at === null ? '' : `${at.toISOString()} (${relativeTime(at.getTime(), nowMs)})`;
+  const deaths =
+    found.deaths === 0 ? '' : `, ${found.deaths} ${found.deaths === 1 ? 'death' : 'deaths'} of its worker`;
+  const all: [string, string][] = [
+    ['queue', printable(found.queue)],
+    ['priority', String(found.priority)],
+    ['failed', `${found.attempts} of ${found.maxAttempts} attempts${deaths}`],
+    ['created', when(found.createdAt)],
+    ['due', when(found.dueAt)],
+    [
+      'taken',
+      found.claimedAt === null ? '' : `${when(found.claimedAt)} by ${printable(found.workerId ?? 'unknown')}`,
+    ],
+    ['ended', when(found.finishedAt)],
+    ['lease', found.leaseUntil === null ? '' : `until ${when(found.leaseUntil)}`],
+    ['reason', printable(found.reason ?? '')],
+    ['asked for', found.stopRequest ?? ''],
+    ['outcome', found.outcome ?? ''],
+    ['alone', found.alone ? 'runs with nothing beside it, since the workers that ran it died' : ''],
+    ['unique key', printable(found.uniqueKey ?? '')],
+    ['waits for', found.waitsFor.join(', ')],
+  ];
+  return all.filter(([, text]) => text !== '');
+}
+
+function block(terminal: Terminal, title: string, value: unknown): void {
+  const text = printableJson(JSON.stringify(value, null, 2) ?? 'null');
+  const shown =
+    text.length > longestText
+      ? `${text.slice(0, longestText)}… (${text.length} characters; --json has all)`
+      : text;
+  terminal.line(`  ${terminal.style.dim(title.padEnd(10))} ${shown.replaceAll('\n', `\n${' '.repeat(13)}`)}`);
+}
+
+function printFailure(terminal: Terminal, failure: AttemptFailure, nowMs: number): void {
+  const { style } = terminal;
+  const { kind, attempt, at, error } = failure;
+  const head = `attempt ${attempt} ${kind} ${relativeTime(at, nowMs)}`;
+  terminal.line(`  ${style.bad(head)}: ${printable(`${error.name}: ${error.message}`)}`);
+  const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  for (const line of stack.slice(0, 5)) terminal.line(`    ${style.dim(printable(line.trim()))}`);
+}
+
+function printLogLine(terminal: Terminal, { atMs, kind, level, text }: LogLine): void {
+  const { style } = terminal;
+  const time = style.dim(new Date(atMs).toISOString());
+  const paint = { debug: style.dim, info: (word: string) => word, warn: style.warning, error: style.bad }[
+    level
+  ];
+  const words = kind === 'progress' ? progressText(text) : printableBlock(text).replaceAll('\n', '\n      ');
+  terminal.line(`    ${time} ${paint((kind === 'progress' ? '' : level).padEnd(5))} ${words}`);
+}
+
+/** `{"done":3,"total":10,"note":"…"}` as `3/10 (30 %) …`. */
+function progressText(text: string): string {
+  try {
+    const { done, total, note } = JSON.parse(text) as { done: number; total?: number; note?: string };
+    const share =
+      total === undefined || total === 0 ? '' : `/${total} (${Math.floor((done / total) * 100)} %)`;
+    return printable(`${done}${share}${note === undefined ? '' : ` ${note}`}`);
+  } catch {
+    // Written by another version: shown as it is.
+    return printable(text);
+  }
+}

@@ -1,0 +1,46 @@
+import type { PurgeableStatus } from '../../client/control.js';
+import { formatDuration, parseDuration } from '../../internal/duration.js';
+import type { CommandSpec } from '../command.js';
+import { exitCodes } from '../exit-codes.js';
+import { openSession } from '../session.js';
+
+interface Flags {
+  readonly olderThan?: string;
+  readonly status?: string;
+}
+
+const dayMs = 86_400_000;
+
+export const purge: CommandSpec<Flags> = {
+  name: 'purge',
+  summary: 'delete jobs that ended long ago',
+  details:
+    'Buried jobs are deleted only when asked for by --status. A job that another one still waits for stays.\n' +
+    'The retention of a job itself goes before --older-than.',
+  examples: ['millrace purge --older-than 7d', 'millrace purge --older-than 90d --status buried'],
+  addOptions(command) {
+    command
+      .option(
+        '--older-than <duration>',
+        'only those that ended so long ago (default: MILLRACE_RETENTION_DAYS)',
+      )
+      .option('--status <list>', 'of completed, cancelled, buried (default: completed,cancelled)');
+  },
+  async run(context, _args, { olderThan, status }) {
+    await using session = await openSession(context);
+    const retentionMs = session.setup.settings.values.retentionDays * dayMs;
+    const olderThanMs =
+      olderThan === undefined ? retentionMs : parseDuration(olderThan, { name: '--older-than' });
+    const statuses = (status ?? 'completed,cancelled').split(',').map((word) => word.trim());
+    const purged = await session.client.purge({
+      olderThan: olderThanMs,
+      statuses: statuses as PurgeableStatus[],
+    });
+    context.terminal.answer({ purged, statuses, olderThanMs }, () =>
+      context.terminal.line(
+        `deleted ${purged} ${purged === 1 ? 'job' : 'jobs'} (${statuses.join(', ')}) that ended more than ${formatDuration(olderThanMs)} ago`,
+      ),
+    );
+    return exitCodes.ok;
+  },
+};

@@ -1,0 +1,54 @@
+import { maskUrl } from '../../internal/logger.js';
+import type { CommandContext, CommandSpec } from '../command.js';
+import { exitCodes, workerExitCodeOf } from '../exit-codes.js';
+import { errorText } from '../output/error-text.js';
+import { runWorker, type WorkerRun } from '../run-worker.js';
+import { type Setup, setUp } from '../session.js';
+import { addSettingOptions, settingFlags } from '../setting-options.js';
+import { settledCounts } from '../settled-counts.js';
+import { logSetup, workerLogger } from '../worker-log.js';
+import { workerSettingNames } from '../worker-settings.js';
+
+type Flags = Readonly<Record<string, unknown>>;
+
+export const work: CommandSpec<Flags> = {
+  name: 'work',
+  summary: 'run jobs until it is told to stop',
+  details:
+    'TERM or INT: running jobs may end within the stop timeout, the rest is put back uncharged; a second signal does\n' +
+    'that at once. A database that is away is waited for. Exit: 0 stopped, 64 cannot be configured, 1 another start\n' +
+    'is needed (an unmigrated schema), 70 an exception of its code, 130 or 143 forced by a signal.',
+  examples: ['millrace work', 'millrace work --queue critical,default --concurrency 20'],
+  addOptions(command) {
+    addSettingOptions(command, workerSettingNames);
+  },
+  async run(context, _args, flags) {
+    try {
+      return await runIt(context, await setUp(context, settingFlags(flags, workerSettingNames)));
+    } catch (error) {
+      context.terminal.writeError(errorText(error, context.global.debug === true));
+      return workerExitCodeOf(error);
+    }
+  },
+};
+
+async function runIt(context: CommandContext, setup: Setup): Promise<number> {
+  const logger = workerLogger(setup, 'info');
+  logSetup(setup, logger);
+  const { queue, concurrency } = setup.settings.values;
+  logger.info(`lanes: inline ${concurrency}`, {
+    queues: queue.join(','),
+    jobs: setup.jobs.length,
+    database: maskUrl(setup.database),
+  });
+  const run = await runWorker({ setup, logger, until: (_worker, stopped) => stopped });
+  const counts = settledCounts(run.worker);
+  logger.info(`drain: done, jobs_done=${run.worker.counts.ended}, exiting`);
+  context.terminal.answer({ ...counts, exit: exitCodeOfRun(run) }, () => undefined);
+  return exitCodeOfRun(run);
+}
+
+function exitCodeOfRun({ forcedBy, hasCrashed }: WorkerRun): number {
+  if (forcedBy !== null) return 128 + forcedBy;
+  return hasCrashed ? exitCodes.internal : exitCodes.ok;
+}

@@ -1,0 +1,43 @@
+import { Millrace } from '../client/millrace.js';
+import { hasErrorCode } from '../internal/errors.js';
+import type { Logger } from '../internal/logger.js';
+import type { Worker } from '../worker/worker.js';
+import type { Setup } from './session.js';
+import { StopWatch } from './stop-watch.js';
+
+export interface WorkerRun {
+  readonly worker: Worker;
+  /** The number of the signal that forced the end; null when it went as it should. */
+  readonly forcedBy: number | null;
+  /** Something threw outside of any handler's own promise. */
+  readonly hasCrashed: boolean;
+}
+
+export interface RunWorkerOptions {
+  readonly setup: Setup;
+  readonly logger: Logger;
+  /** Runs once the worker does; the worker is stopped when it resolves. */
+  readonly until: (worker: Worker, stopped: Promise<void>) => Promise<void>;
+}
+
+/**
+ * Starts a worker of the config in this process, and stops it by signal or when `until` resolves. The first TERM or INT
+ * lets running jobs end within the stop timeout, the second aborts them; what could not end is put back uncharged.
+ */
+export async function runWorker({ setup, logger, until }: RunWorkerOptions): Promise<WorkerRun> {
+  const { values } = setup.settings;
+  const client = new Millrace({ database: setup.database, jobs: setup.jobs, settings: values, logger });
+  const worker = client.worker({ stopTimeout: values.stopTimeoutMs, duties: setup.duties });
+  const stop = new StopWatch(worker, logger);
+  try {
+    await worker.start();
+    await Promise.race([until(worker, stop.asked), stop.asked]);
+    await worker.stop();
+  } catch (error) {
+    if (!(stop.isAsked && hasErrorCode(error, 'closed'))) throw error;
+  } finally {
+    await client.close();
+    stop[Symbol.dispose]();
+  }
+  return { worker, forcedBy: stop.forcedBy, hasCrashed: stop.hasCrashed };
+}
