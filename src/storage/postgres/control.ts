@@ -1,0 +1,152 @@
+import { isUuid } from '../../internal/uuid.js';
+import type { StopRequest } from '../claimed-job.js';
+import type { ControlOutcome } from '../settlement.js';
+import { textArray, uuidArray } from './arrays.js';
+import { statusCode, stopCode } from './codes.js';
+import type { Context } from './context.js';
+import { endJobs, type EndingTools } from './endings.js';
+import { type Followed, stoppedAs } from './followed.js';
+import { controlQueries, type ControlQueries } from './queries/control.js';
+import { endingQueries } from './queries/settle.js';
+import { intOf, textOf, type Executor } from './statement.js';
+
+/** Buried jobs that one transaction of retryBuried takes. */
+const retryPage = 500;
+const activeScope = 2;
+/** A worker that has been silent for so long is forgotten. */
+const workerSilentMs = 86_400_000;
+
+export class Control {
+  readonly #context: Context;
+  readonly #followed: Followed;
+  readonly #queries: ControlQueries;
+
+  constructor(context: Context, followed: Followed) {
+    this.#context = context;
+    this.#followed = followed;
+    this.#queries = controlQueries(context.schema);
+  }
+
+  async retry(id: string): Promise<ControlOutcome> {
+    if (!isUuid(id)) return 'not-found';
+    return this.#followed.inTransaction('retry', async (tools) => {
+      const [pending] = await tools.tx.run(this.#queries.hasten, [id, tools.offsetMs()]);
+      if (pending !== undefined) {
+        tools.awakened.add(textOf(pending[0]));
+        return 'done';
+      }
+      const answer = await this.#revive(tools, [id]);
+      if (answer.retried > 0) return 'done';
+      if (answer.duplicates > 0) return 'duplicate';
+      return (await this.#status(tools.tx, id)) === null ? 'not-found' : 'not-allowed';
+    });
+  }
+
+  async retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
+    const total = { retried: 0, duplicates: 0 };
+    const queues = request.queue === undefined ? await this.#queues() : [request.queue];
+    let after: string | null = null;
+    while (total.retried < request.limit) {
+      const wanted = Math.min(retryPage, request.limit - total.retried);
+      const page = await this.#context.connection.run(this.#queries.buriedIds, [textArray(queues), after, wanted]);
+      if (page.length === 0) break;
+      const ids = page.map(([id]) => textOf(id));
+      after = ids.at(-1) ?? null;
+      const answer = await this.#followed.inTransaction('retryBuried', (tools) => this.#revive(tools, ids));
+      total.retried += answer.retried;
+      total.duplicates += answer.duplicates;
+    }
+    return total;
+  }
+
+  /** At once where nothing runs, else as a request to its worker. */
+  async stop(id: string, request: StopRequest): Promise<ControlOutcome> {
+    if (!isUuid(id)) return 'not-found';
+    return this.#followed.inTransaction(request, async (tools) => {
+      const job = (await this.#followed.lock(tools.tx, [id])).get(id.toLowerCase());
+      if (job === undefined) return this.#stopEnded(tools, id, request);
+      if (job.status === statusCode.processing) {
+        await tools.tx.run(this.#queries.requestStop, [id, stopCode[request]]);
+        return 'requested';
+      }
+      await endJobs(tools, [{ id: job.id, byLease: false, isFollowed: job.isFollowed, ...stoppedAs(request) }]);
+      return 'done';
+    });
+  }
+
+  async setPaused(queue: string, paused: boolean): Promise<void> {
+    if (paused) await this.#context.connection.run(this.#queries.pause, [queue]);
+    else if ((await this.#context.connection.run(this.#queries.resume, [queue])).length > 0) this.#context.wake([queue]);
+  }
+
+  async pausedQueues(): Promise<string[]> {
+    return (await this.#context.connection.run(this.#queries.paused)).map(([queue]) => textOf(queue));
+  }
+
+  async purge(request: {
+    statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+    olderThanMs: number;
+    limit: number;
+  }): Promise<number> {
+    let purged = 0;
+    for (const status of new Set(request.statuses)) {
+      if (purged >= request.limit) break;
+      const values = [statusCode[status], Math.round(request.olderThanMs), this.#context.offsetMs(), request.limit - purged];
+      const rows = await this.#context.connection.run(this.#queries.purgeable, values);
+      if (rows.length === 0) continue;
+      const ids = rows.map(([id]) => textOf(id));
+      const [count] = await this.#context.connection.run(this.#queries.purge, [
+        uuidArray(ids),
+        statusCode[status],
+        this.#context.offsetMs(),
+      ]);
+      purged += intOf(count?.[0]);
+    }
+    return purged;
+  }
+
+  async purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {
+    const { connection, offsetMs } = this.#context;
+    const { limit } = request;
+    const lines = await connection.run(this.#queries.purgeLines, [Math.round(request.olderThanMs), offsetMs(), limit]);
+    const periods = await connection.run(this.#queries.purgePeriods, [offsetMs(), limit]);
+    const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, workerSilentMs]);
+    return intOf(lines[0]?.[0]) + intOf(periods[0]?.[0]) + intOf(workers[0]?.[0]);
+  }
+
+  async #stopEnded(tools: EndingTools, id: string, request: StopRequest): Promise<ControlOutcome> {
+    if ((await this.#status(tools.tx, id)) === null) return 'not-found';
+    if (request !== 'delete') return 'already-final';
+    await tools.tx.run(endingQueries(this.#context.schema).remove, [uuidArray([id])]);
+    return 'done';
+  }
+
+  async #revive({ tx, offsetMs, awakened }: EndingTools, ids: readonly string[]): Promise<{ retried: number; duplicates: number }> {
+    const locked = await tx.run(this.#queries.lockEnded, [uuidArray(ids)]);
+    const keyed = new Map<string, string>();
+    const free: string[] = [];
+    for (const [id, scope, key] of locked) {
+      if (intOf(scope) !== activeScope) free.push(textOf(id));
+      // Of several that want one key the lowest id gets it.
+      else if (!keyed.has(textOf(key))) keyed.set(textOf(key), textOf(id));
+    }
+    if (keyed.size > 0) {
+      const values = [textArray([...keyed.keys()]), uuidArray([...keyed.values()]), offsetMs()];
+      for (const [job] of await tx.run(this.#queries.retakeKeys, values)) free.push(textOf(job));
+    }
+    if (free.length > 0) {
+      for (const [queue] of await tx.run(this.#queries.revive, [uuidArray(free), offsetMs()])) awakened.add(textOf(queue));
+    }
+    return { retried: free.length, duplicates: locked.length - free.length };
+  }
+
+  async #status(tx: Executor, id: string): Promise<number | null> {
+    const [row] = await tx.run(this.#queries.statusOf, [id]);
+    const status = row?.[0];
+    return status === null || status === undefined ? null : Number(status);
+  }
+
+  async #queues(): Promise<string[]> {
+    return (await this.#context.connection.run(this.#queries.queues)).map(([queue]) => textOf(queue));
+  }
+}

@@ -1,0 +1,164 @@
+/*
+ * Dispatch. Plain jobs (no key, no parents) of calls that come while a statement is under way share the next one; a lone
+ * call goes at once and costs one round trip. Nothing waits for a timer.
+ */
+import { MillraceError } from '../../internal/errors.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import { jobColumns, jobValues } from './job-columns.js';
+import type { Context } from './context.js';
+import { KindRegistry } from './kind-registry.js';
+import { enqueueQueries, type EnqueueQueries } from './queries/enqueue.js';
+import { enqueueRelated } from './related-jobs.js';
+
+/** One statement takes at most so many jobs and so much payload. */
+const statementJobs = 1_000;
+const statementChars = 8_000_000;
+
+interface Call {
+  readonly jobs: readonly NewJob[];
+  readonly resolve: (outcomes: EnqueueOutcome[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Enqueuer {
+  readonly #context: Context;
+  readonly #queries: EnqueueQueries;
+  readonly #kinds: KindRegistry;
+  #waiting: Call[] = [];
+  #isWriting = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+    this.#queries = enqueueQueries(context.schema);
+    this.#kinds = new KindRegistry(context.connection, this.#queries);
+  }
+
+  async enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    for (const job of jobs) refuseSeparators(job);
+    if (jobs.length === 0) return [];
+    if (!jobs.every(isPlain)) return this.#writeRelated(jobs);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ jobs, resolve, reject });
+      if (!this.#isWriting) void this.#writeWaiting();
+    });
+  }
+
+  async #writeRelated(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    await this.#kinds.know(jobs);
+    const outcomes = await enqueueRelated(this.#context, this.#queries, jobs);
+    this.#wake(jobs);
+    return outcomes;
+  }
+
+  async #writeWaiting(): Promise<void> {
+    this.#isWriting = true;
+    try {
+      while (this.#waiting.length > 0) await this.#writeBatch(this.#nextBatch());
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  #nextBatch(): Call[] {
+    let jobs = 0;
+    let chars = 0;
+    let calls = 0;
+    for (const call of this.#waiting) {
+      jobs += call.jobs.length;
+      for (const job of call.jobs) chars += job.payload.length;
+      if (calls > 0 && (jobs > statementJobs || chars > statementChars)) break;
+      calls += 1;
+    }
+    const batch = this.#waiting;
+    if (calls === batch.length) {
+      this.#waiting = [];
+      return batch;
+    }
+    this.#waiting = batch.slice(calls);
+    return batch.slice(0, calls);
+  }
+
+  async #writeBatch(batch: readonly Call[]): Promise<void> {
+    const [only] = batch;
+    if (batch.length === 1 && only !== undefined) return this.#writeCall(only);
+    try {
+      const jobs = batch.flatMap((call) => call.jobs);
+      const outcomes = await this.#write(jobs);
+      let from = 0;
+      for (const { jobs: own, resolve } of batch) {
+        resolve(outcomes.slice(from, from + own.length));
+        from += own.length;
+      }
+    } catch (error) {
+      if (isRetryable(error)) for (const call of batch) call.reject(error);
+      else for (const call of batch) await this.#writeCall(call);
+    }
+  }
+
+  async #writeCall({ jobs, resolve, reject }: Call): Promise<void> {
+    try {
+      resolve(await this.#write(jobs));
+    } catch (error) {
+      if (jobs.length > 1 && !isRetryable(error)) await this.#writeRows(jobs);
+      reject(error);
+    }
+  }
+
+  /** One row made the statement fail: the others are written, so that it fails alone. */
+  async #writeRows(jobs: readonly NewJob[]): Promise<void> {
+    for (const job of jobs) {
+      await this.#write([job]).catch((error: unknown) => {
+        this.#context.logger.warn('postgres: a job of a batch could not be written', { id: job.id, error });
+      });
+    }
+  }
+
+  async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    if (this.#kinds.misses(jobs)) await this.#kinds.know(jobs);
+    const [only] = jobs;
+    const outcomes = jobs.length === 1 && only !== undefined ? [await this.#writeOne(only)] : await this.#writeMany(jobs);
+    this.#wake(jobs);
+    return outcomes;
+  }
+
+  async #writeOne(job: NewJob): Promise<EnqueueOutcome> {
+    const { connection, offsetMs } = this.#context;
+    const rows = await connection.run(this.#queries.insertOne, [...jobValues(job), offsetMs()]);
+    return { outcome: rows.length === 1 ? 'created' : 'replayed', id: job.id };
+  }
+
+  async #writeMany(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    const { connection, offsetMs } = this.#context;
+    const rows = await connection.run(this.#queries.insertMany, [...jobColumns(jobs), offsetMs()]);
+    if (rows.length === jobs.length) return jobs.map(({ id }) => ({ outcome: 'created', id }));
+    const created = new Set(rows.map(([id]) => id));
+    // An id that stands twice in one batch is created by its first.
+    return jobs.map(({ id }) => ({ outcome: created.delete(id.toLowerCase()) ? 'created' : 'replayed', id }));
+  }
+
+  #wake(jobs: readonly NewJob[]): void {
+    const queues = new Set<string>();
+    for (const { due, queue } of jobs) if (!('inMs' in due) || due.inMs <= 0) queues.add(queue);
+    if (queues.size > 0) this.#context.wake(queues);
+  }
+}
+
+function isPlain(job: NewJob): boolean {
+  return job.unique === null && job.idempotency === null && job.after === null;
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof MillraceError && (error.retryable || error.code === 'closed');
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these two stand between the fields of a claim's answer
+const separators = /[\x1e\x1f]/;
+
+function refuseSeparators(job: NewJob): void {
+  if (!separators.test(job.payload) && !separators.test(job.name) && !separators.test(job.queue)) return;
+  throw new MillraceError(
+    'json-invalid',
+    'payload, name or queue: expected JSON text and plain names, got one with a raw control character U+001E or U+001F',
+    { details: { id: job.id } },
+  );
+}

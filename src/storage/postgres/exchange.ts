@@ -1,0 +1,70 @@
+import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { SettleOutcome, Settlement } from '../settlement.js';
+import { isMillraceError } from '../../internal/errors.js';
+import type { Claims } from './claim.js';
+import type { Context } from './context.js';
+import { isPlainCompletion, type Settler } from './settle.js';
+import { intOf, type Row } from './statement.js';
+
+/** A batch with more text than this goes in parts, so not in one statement with a claim. */
+const fusedChars = 8_000_000;
+
+type Completed = Extract<Settlement, { kind: 'completed' }>;
+
+export class Exchange {
+  readonly #context: Context;
+  readonly #claims: Claims;
+  readonly #settler: Settler;
+
+  constructor(context: Context, claims: Claims, settler: Settler) {
+    this.#context = context;
+    this.#claims = claims;
+    this.#settler = settler;
+  }
+
+  /** One statement where every settlement is a plain completion, else one after the other. */
+  async exchange(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    if (settlements.length > 0 && settlements.every(isPlainCompletion) && fits(settlements)) {
+      const row = await this.#fused(settlements, request);
+      if (row !== null) return this.#answer(settlements, request, row);
+    }
+    const settled = await this.#settler.settle(settlements);
+    return { settled, claimed: await this.#claims.claim(request) };
+  }
+
+  /** Null when a row made it fail: each then goes its own way. */
+  async #fused(settlements: readonly Completed[], request: ClaimRequest): Promise<Row | null> {
+    const { connection } = this.#context;
+    const values = [...this.#claims.values(request), ...this.#settler.completionValues(settlements)];
+    try {
+      return (await connection.run(this.#claims.queries.exchange, values))[0] ?? null;
+    } catch (error) {
+      if (!isMillraceError(error) || error.retryable || error.code === 'closed') throw error;
+      return null;
+    }
+  }
+
+  async #answer(
+    settlements: readonly Completed[],
+    request: ClaimRequest,
+    row: Row,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    const outcomes = new Map<Settlement, SettleOutcome>();
+    const isWhole = intOf(row[4]) === settlements.length;
+    if (!isWhole) await this.#settler.settleFollowed(settlements, outcomes);
+    const settled = settlements.map((settlement) => (isWhole ? 'done' : (outcomes.get(settlement) ?? 'already-final')));
+    // What the followed path released could not be seen by the claim of the same statement.
+    const isEmpty = intOf(row[2]) === 0 && (row[1] ?? null) === null;
+    const claimed = isEmpty && (!isWhole || row[3] === 't') ? await this.#claims.claim(request) : await this.#claims.answer(request, row);
+    return { settled, claimed };
+  }
+}
+
+function fits(settlements: readonly Completed[]): boolean {
+  let chars = 0;
+  for (const { result } of settlements) chars += result?.length ?? 0;
+  return chars <= fusedChars;
+}

@@ -1,0 +1,27 @@
+import type { NewJob } from '../new-job.js';
+import { plainArray, textArray, uuidArray } from './arrays.js';
+
+const rankOf = (job: NewJob): number => (job.priority === 0 ? 0 : -job.priority);
+const inMsOf = (job: NewJob): number | null => ('inMs' in job.due ? Math.round(job.due.inMs) : null);
+const atMsOf = (job: NewJob): number | null => ('atMs' in job.due ? Math.round(job.due.atMs) : null);
+
+/** The first nine parameters of a statement that inserts one job. */
+export function jobValues(job: NewJob): unknown[] {
+  const { id, queue, name, payload, maxAttempts, retentionMs } = job;
+  return [id, queue, name, rankOf(job), inMsOf(job), atMsOf(job), payload, maxAttempts, retentionMs];
+}
+
+/** The same nine as arrays. */
+export function jobColumns(jobs: readonly NewJob[]): unknown[] {
+  return [
+    uuidArray(jobs.map((job) => job.id)),
+    textArray(jobs.map((job) => job.queue)),
+    textArray(jobs.map((job) => job.name)),
+    plainArray(jobs.map(rankOf)),
+    plainArray(jobs.map(inMsOf)),
+    plainArray(jobs.map(atMsOf)),
+    textArray(jobs.map((job) => job.payload)),
+    plainArray(jobs.map((job) => job.maxAttempts)),
+    plainArray(jobs.map((job) => job.retentionMs)),
+  ];
+}

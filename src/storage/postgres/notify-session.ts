@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto';
+import { withDeadline } from '../../internal/deadline.js';
+import { type Client, connect } from './driver.js';
+import { fromDriver } from './errors.js';
+
+/** How long a notification may take to come back, and any statement on this connection to be answered. */
+const answerMs = 5_000;
+
+export interface NotifySessionEvents {
+  /** From another session; null = queues unknown. */
+  readonly onWake: (queues: readonly string[] | null) => void;
+  readonly onLost: () => void;
+}
+
+/** One connection that sends notifications and, when asked to, listens. */
+export class NotifySession {
+  readonly #client: Client;
+  readonly #channel: string;
+  readonly #probeChannel = `millrace_probe_${randomBytes(8).toString('hex')}`;
+  #onProbe: (() => void) | null = null;
+  #isListening = false;
+
+  private constructor(client: Client, channel: string, events: NotifySessionEvents) {
+    this.#client = client;
+    this.#channel = channel;
+    client.pg.on('notification', ({ channel: from, payload, processId }) => {
+      if (from === this.#probeChannel) this.#onProbe?.();
+      else if (from === channel && processId !== this.#ownProcessId()) events.onWake(parsePayload(payload ?? ''));
+    });
+    client.pg.on('error', events.onLost);
+    client.pg.on('end', events.onLost);
+  }
+
+  static async open(url: string, channel: string, events: NotifySessionEvents): Promise<NotifySession> {
+    try {
+      const client = await connect({ url, ownSession: false, statementTimeoutMs: 0 });
+      return new NotifySession(client, channel, events);
+    } catch (error) {
+      throw fromDriver(error, 'connecting for wake-ups');
+    }
+  }
+
+  async notify(queues: readonly string[]): Promise<void> {
+    await this.#query('select pg_notify($1, $2)', [this.#channel, payloadOf(queues)]);
+  }
+
+  /** Listens, and proves it by a notification of its own: a pooler, or a dead half of a connection, brings none back. */
+  async listen(): Promise<void> {
+    if (!this.#isListening) {
+      await this.#query(`listen "${this.#channel}"`);
+      await this.#query(`listen "${this.#probeChannel}"`);
+      this.#isListening = true;
+    }
+    await this.probe();
+  }
+
+  async probe(): Promise<void> {
+    const arrived = new Promise<void>((resolve) => {
+      this.#onProbe = resolve;
+    });
+    try {
+      await this.#query('select pg_notify($1, $2)', [this.#probeChannel, '']);
+      await withDeadline(arrived, { ms: answerMs, name: 'PostgreSQL, a notification to ourselves' });
+    } finally {
+      this.#onProbe = null;
+    }
+  }
+
+  end(): Promise<void> {
+    return this.#client.end();
+  }
+
+  drop(): void {
+    this.#client.drop();
+  }
+
+  /** The driver has it from the login; a notification carries the one it came from. */
+  #ownProcessId(): number | undefined {
+    return (this.#client.pg as unknown as { processID?: number }).processID;
+  }
+
+  async #query(text: string, values?: readonly unknown[]): Promise<void> {
+    const query = values === undefined ? this.#client.pg.query(text) : this.#client.pg.query(text, [...values]);
+    try {
+      await withDeadline(query, { ms: answerMs, name: 'PostgreSQL, wake-ups' });
+    } catch (error) {
+      this.drop();
+      throw fromDriver(error, 'wake-ups');
+    }
+  }
+}
+
+/** The server takes less than 8,000 bytes. */
+const payloadBytes = 7_900;
+
+function payloadOf(queues: readonly string[]): string {
+  const text = queues.join('\n');
+  return Buffer.byteLength(text) > payloadBytes ? '' : text;
+}
+
+function parsePayload(text: string): string[] | null {
+  return text === '' ? null : text.split('\n');
+}

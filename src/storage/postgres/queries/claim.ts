@@ -1,0 +1,167 @@
+import { nowMs, type Schema, type Statement } from '../statement.js';
+
+/** Between fields and between jobs of a packed answer: JSON text and our names can't contain them. */
+export const fieldSeparator = '\x1f';
+export const rowSeparator = '\x1e';
+
+/** Above so many bytes of payload an answer is not packed into one value but fetched in parts. */
+const packedBytes = 32 * 1024 * 1024;
+
+const packed = (alias: string): string =>
+  `concat_ws(E'\\x1f', ${alias}.id, ${alias}.name, ${alias}.queue, ${alias}.rank, ${alias}.attempts, ${alias}.max_attempts, ${alias}.deaths, ${alias}.lapses, ${alias}.started, ${alias}.created_at, ${alias}.due, ${alias}.payload, ${alias}.errors)`;
+
+/**
+ * What a claim takes, as common table expressions.
+ *
+ * Per queue in the order asked for, and per rank in ascending order, one range of jobs_claim that ends at now: jobs that
+ * are not due are never walked over, however many stand at the head of a rank. Where a queue holds names the worker
+ * does not know, one range of jobs_claim_named per known name. \`limit\` stops everything as soon as enough are locked;
+ * nothing is sorted but the candidates of several names (at most limit × names).
+ *
+ * The row locks of SKIP LOCKED are taken one by one while the outer limit pulls, so none is taken in vain.
+ * The update goes by ctid: a TID scan whatever the statistics say.
+ *
+ * $1 token, $2 worker, $3 lease ms, $4 queues, $5 names, $6 limit, $7 start, $8 line, $9 offset
+ */
+const claimParts = (s: Schema): string => `
+  q as materialized (
+    select u.queue, u.ord,
+           exists (select 1 from ${s}.kinds k where k.queue = u.queue and k.name <> all($5::text[])) as mixed
+      from unnest($4::text[]) with ordinality u(queue, ord)
+     where (select p.queue from ${s}.paused p where p.queue = u.queue) is null
+       and not exists (select 1 from ${s}.jobs h where h.status = 1 and h.token = $1::uuid)
+  ), picked as materialized (
+    select x.tid, q.ord, r.rank, x.due, x.id
+      from q
+      cross join lateral (select k.rank from ${s}.kinds k where k.queue = q.queue group by k.rank order by k.rank) r
+      cross join lateral (
+        select a.tid, a.due, a.id from (
+          select j.ctid as tid, j.due, j.id from ${s}.jobs j
+           where not q.mixed and j.queue = q.queue and j.line = $8::int and j.rank = r.rank and j.status = 0 and j.due <= ${nowMs('$9')}
+           order by j.due, j.id limit $6::int for update skip locked) a
+        union all
+        select b.tid, b.due, b.id from (
+          select j.ctid as tid, j.due, j.id from ${s}.jobs j
+           where q.mixed and j.status = 0 and j.ctid = any(array(
+             select m.tid from ${s}.kinds k
+              cross join lateral (
+                select i.ctid as tid, i.due, i.id from ${s}.jobs i
+                 where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = r.rank and i.status = 0
+                   and i.due <= ${nowMs('$9')}
+                 order by i.due, i.id limit $6::int) m
+              where k.queue = q.queue and k.rank = r.rank and k.name = any($5::text[])
+              order by m.due, m.id limit $6::int))
+           order by j.due, j.id limit $6::int for update skip locked) b
+      ) x
+     limit $6::int
+  ), u as (
+    update ${s}.jobs j
+       set status = 1, token = $1::uuid, worker = $2, claimed_at = t.now, lease_until = t.now + $3::bigint, reason = null,
+           leases = j.leases + 1,
+           started = $7::int > 0 and coalesce(
+             (array_position($4::text[], j.queue), j.rank, j.due, j.id)
+               <= (select p.ord::int, p.rank, p.due, p.id from picked p offset greatest($7::int, 1) - 1 limit 1), true)
+      from (select ${nowMs('$9')} as now offset 0) t
+     where j.ctid = any(array(select p.tid from picked p)) and j.status = 0
+    returning j.*
+  ), k as (
+    delete from ${s}.keys using (select u.id from u where u.unique_scope = 1) w where keys.job = w.id and keys.kind = 1
+  )`;
+
+/** One row: the jobs taken, those held already under this token, how many were taken, whether others were just too quick. */
+const claimAnswer = (s: Schema): string => `
+  case when (select coalesce(sum(octet_length(u.payload)), 0) from u) <= ${packedBytes}
+       then (select string_agg(${packed('u')}, E'\\x1e') from u) end,
+  (select string_agg(${packed('h')}, E'\\x1e') from ${s}.jobs h where h.status = 1 and h.token = $1::uuid),
+  (select count(*) from u),
+  (select bool_or(q.mixed) from q) and not exists (select 1 from u) and exists (
+    select 1 from q cross join lateral (
+      select 1 from ${s}.kinds k cross join lateral (
+        select 1 from ${s}.jobs i where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = k.rank and i.status = 0
+           and i.due <= ${nowMs('$9')} limit 1) y
+       where k.queue = q.queue and k.name = any($5::text[]) limit 1) z)`;
+
+/**
+ * Ends plain leases as completed and moves the rows to history.
+ * The guard is id, token and care. It must not say \`status = 1\`: the token is null unless the job runs, and with that
+ * predicate the planner may take jobs_lease, which costs four fifths of the rate.
+ */
+const settleParts = (s: Schema, ids: string, tokens: string, results: string, offset: string): string => `
+  d as (
+    delete from ${s}.jobs j using unnest(${ids}::uuid[], ${tokens}::uuid[], ${results}::text[]) n(id, token, result)
+     where j.id = n.id and j.token = n.token and j.care = 0
+    returning j.*, n.result
+  ), h as (
+    insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
+                              status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, unique_key, retention, result)
+    select d.id, d.token, d.due, d.created_at, d.claimed_at, ${nowMs(offset)}, d.line, d.max_attempts, d.attempts, d.deaths, d.lapses,
+           d.leases, 3, d.rank, d.unique_scope, d.on_failure, d.queue, d.name, d.payload, d.worker, d.errors, d.unique_key, d.retention, d.result
+      from d
+  ), c as (
+    insert into ${s}.counts (queue, status, n) select d.queue, 3, count(*) from d group by d.queue
+  )`;
+
+export const claimQueries = (s: Schema) => ({
+  /** Needs jobs_claim, jobs_claim_named, jobs_lease. Parameters: see above. */
+  claim: { name: 'millrace_claim', text: `with ${claimParts(s)} select ${claimAnswer(s)}` },
+
+  /** Needs jobs_id. $1 ids, $2 tokens, $3 results, $4 offset. One row: how many were ended. */
+  settle: {
+    name: 'millrace_settle',
+    text: `with ${settleParts(s, '$1', '$2', '$3', '$4')} select count(*) from d`,
+  },
+
+  /** Both in one statement. $1 … $9 as in \`claim\`, $10 ids, $11 tokens, $12 results */
+  exchange: {
+    name: 'millrace_exchange',
+    text: `with ${settleParts(s, '$10', '$11', '$12', '$9')}, ${claimParts(s)} select ${claimAnswer(s)}, (select count(*) from d)`,
+  },
+
+  /** A part of what is held under a token, for answers too large for one value. Needs jobs_lease, jobs_id. $1 token, $2 ids */
+  heldPart: {
+    name: 'millrace_held_part',
+    text: `select ${packed('j')} from ${s}.jobs j where j.id = any($2::uuid[]) and j.token = $1::uuid`,
+  },
+
+  /** Ids and payload sizes of what is held under a token. Needs jobs_lease. $1 token */
+  heldSizes: {
+    name: 'millrace_held_sizes',
+    text: `select j.id, octet_length(j.payload) from ${s}.jobs j where j.status = 1 and j.token = $1::uuid`,
+  },
+
+  /** Marks leases as started; returns those that hold. Needs jobs_id. $1 ids, $2 tokens */
+  markStarted: {
+    name: 'millrace_mark_started',
+    text: `update ${s}.jobs j set started = true from unnest($1::uuid[], $2::uuid[]) n(id, token)
+      where j.id = n.id and j.token = n.token returning j.id`,
+  },
+
+  /** Needs jobs_lease, as a range. $1 first token, $2 last token, $3 lease ms, $4 offset */
+  renew: {
+    name: 'millrace_renew',
+    text: `update ${s}.jobs j set lease_until = ${nowMs('$4')} + $3::bigint
+      where j.status = 1 and j.token >= $1::uuid and j.token <= $2::uuid returning j.id, j.token, j.stop_request`,
+  },
+
+  /** Needs jobs_lease, as a range. $1 first token, $2 last token */
+  held: {
+    name: 'millrace_held',
+    text: `select j.id, j.token, j.stop_request from ${s}.jobs j
+      where j.status = 1 and j.token >= $1::uuid and j.token <= $2::uuid`,
+  },
+
+  /** Earliest due time per kind. Needs jobs_claim_named: one probe per kind and line. $1 queues, $2 names, $3 offset */
+  peek: {
+    name: 'millrace_peek',
+    text: `select min(f.due - t.now), coalesce(bool_or(a.due <= t.now), false)
+      from (select ${nowMs('$3')} as now offset 0) t, ${s}.kinds k
+      left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = 0 and j.name = k.name and j.rank = k.rank
+                           and j.status = 0 order by j.due, j.id limit 1) f on true
+      left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = -1 and j.name = k.name and j.rank = k.rank
+                           and j.status = 0 order by j.due, j.id limit 1) a on true
+      where k.queue = any($1::text[]) and k.name = any($2::text[])
+        and (select p.queue from ${s}.paused p where p.queue = k.queue) is null`,
+  },
+}) satisfies Record<string, Statement>;
+
+export type ClaimQueries = ReturnType<typeof claimQueries>;

@@ -1,0 +1,181 @@
+/*
+ * Dispatch of jobs with keys or parents: one transaction for the call, each step one statement for all of them.
+ *
+ *   1. lock the parents that live, in ascending id; from here on none of them can end
+ *   2. take every key that is free, in ascending order; a key another transaction is just taking is waited for
+ *   3. decide row by row, in the order of the call, with what is now known and can't change
+ *   4. write what was decided; give back what was taken in vain
+ *
+ * Lock order: parents, then keys, as everywhere.
+ */
+import { MillraceError } from '../../internal/errors.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import { plainArray, textArray, uuidArray } from './arrays.js';
+import { care, keyKind, policyCode, scopeCode, statusCode } from './codes.js';
+import type { Context } from './context.js';
+import { decide, type Decided, type KnownState } from './decide-enqueue.js';
+import { jobColumns } from './job-columns.js';
+import type { EnqueueQueries } from './queries/enqueue.js';
+import { intOf, textOf, type Executor } from './statement.js';
+
+export function enqueueRelated(context: Context, queries: EnqueueQueries, jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+  return context.connection.transaction('enqueue', async (tx) => {
+    const steps = new Steps(tx, queries, context.offsetMs);
+    const decided = decide(jobs, {
+      known: await steps.knownIds(jobs),
+      parents: await steps.lockParents(jobs),
+      keys: await steps.takeKeys(jobs),
+    });
+    await steps.write(decided);
+    return decided.map((row) => row.outcome);
+  });
+}
+
+class Steps {
+  readonly #tx: Executor;
+  readonly #queries: EnqueueQueries;
+  readonly #offsetMs: () => number;
+  #taken: { kind: number; key: string }[] = [];
+
+  constructor(tx: Executor, queries: EnqueueQueries, offsetMs: () => number) {
+    this.#tx = tx;
+    this.#queries = queries;
+    this.#offsetMs = offsetMs;
+  }
+
+  async knownIds(jobs: readonly NewJob[]): Promise<Set<string>> {
+    const rows = await this.#tx.run(this.#queries.knownIds, [uuidArray(jobs.map((job) => job.id))]);
+    return new Set(rows.map(([id]) => textOf(id)));
+  }
+
+  /** Status of every parent outside the call: `live`, or how it ended. */
+  async lockParents(jobs: readonly NewJob[]): Promise<KnownState['parents']> {
+    const parents = new Map<string, 'live' | number>();
+    const ids = [...new Set(jobs.flatMap((job) => job.after?.ids ?? []))];
+    if (ids.length === 0) return parents;
+    for (const [id] of await this.#tx.run(this.#queries.lockParents, [uuidArray(ids)])) parents.set(textOf(id), 'live');
+    const others = ids.filter((id) => !parents.has(id));
+    // Looked up after the lock: a parent that ended while we waited for it is in history by now.
+    if (others.length === 0) return parents;
+    for (const [id, status] of await this.#tx.run(this.#queries.endedStatus, [uuidArray(others)])) {
+      parents.set(textOf(id), intOf(status));
+    }
+    return parents;
+  }
+
+  /** Takes what is free; who holds the rest. */
+  async takeKeys(jobs: readonly NewJob[]): Promise<KnownState['keys']> {
+    const held: KnownState['keys'] = new Map();
+    let open = wantedKeys(jobs);
+    while (open.size > 0) {
+      const list = [...open.values()];
+      const columns = [plainArray(list.map((k) => k.kind)), textArray(list.map((k) => k.key))];
+      const taken = await this.#tx.run(this.#queries.takeKeys, [...columns, uuidArray(list.map((k) => k.job)), this.#offsetMs()]);
+      for (const [kind, key] of taken) {
+        this.#taken.push({ kind: intOf(kind), key: textOf(key) });
+        open.delete(`${kind} ${key}`);
+      }
+      if (open.size === 0) break;
+      const rest = [...open.values()];
+      const holders = await this.#tx.run(this.#queries.keyHolders, [
+        plainArray(rest.map((k) => k.kind)),
+        textArray(rest.map((k) => k.key)),
+      ]);
+      // A key that nobody holds any more was freed between the two statements: once more.
+      for (const [kind, key, job, inputHash] of holders) {
+        held.set(`${kind} ${key}`, { job: textOf(job), inputHash: inputHash ?? null });
+        open.delete(`${kind} ${key}`);
+      }
+      open = new Map(open);
+    }
+    return held;
+  }
+
+  async write(decided: readonly Decided[]): Promise<void> {
+    const live = decided.filter((row) => row.status === 'pending' || row.status === 'blocked');
+    const ended = decided.filter((row) => row.status === 'buried' || row.status === 'cancelled');
+    if (live.length > 0) await this.#insertLive(live);
+    if (ended.length > 0) await this.#insertEnded(ended);
+    await this.#linkParents([...live, ...ended]);
+    await this.#settleKeys(decided);
+  }
+
+  async #insertLive(rows: readonly Decided[]): Promise<void> {
+    const columns = jobColumns(rows.map((row) => row.job));
+    const written = await this.#tx.run(this.#queries.insertDecided, [
+      ...columns,
+      this.#offsetMs(),
+      plainArray(rows.map((row) => statusCode[row.status ?? 'pending'])),
+      plainArray(rows.map(careOf)),
+      ...uniqueColumns(rows),
+    ]);
+    if (written.length === rows.length) return;
+    // The same dispatch is being written by another connection: the next try finds it done.
+    throw new MillraceError('transaction-conflict', 'PostgreSQL, enqueue: the same jobs were written at the same time');
+  }
+
+  async #insertEnded(rows: readonly Decided[]): Promise<void> {
+    await this.#tx.run(this.#queries.insertEnded, [
+      ...jobColumns(rows.map((row) => row.job)),
+      this.#offsetMs(),
+      plainArray(rows.map((row) => statusCode[row.status ?? 'buried'])),
+      ...uniqueColumns(rows),
+    ]);
+  }
+
+  async #linkParents(rows: readonly Decided[]): Promise<void> {
+    const edges = rows.flatMap((row) => row.edges.map((edge) => ({ child: row.job.id, ...edge })));
+    if (edges.length === 0) return;
+    const open = [...new Set(edges.filter((edge) => !edge.met).map((edge) => edge.parent))].sort();
+    if (open.length > 0) await this.#tx.run(this.#queries.markFollowed, [uuidArray(open)]);
+    await this.#tx.run(this.#queries.addDependencies, [
+      uuidArray(edges.map((edge) => edge.child)),
+      uuidArray(edges.map((edge) => edge.parent)),
+      plainArray(edges.map((edge) => edge.met)),
+    ]);
+  }
+
+  async #settleKeys(decided: readonly Decided[]): Promise<void> {
+    const kept = decided.flatMap((row) => row.keys);
+    if (kept.length > 0) {
+      await this.#tx.run(this.#queries.assignKeys, [
+        plainArray(kept.map((k) => k.kind)),
+        textArray(kept.map((k) => k.key)),
+        uuidArray(kept.map((k) => k.job)),
+        plainArray(kept.map((k) => k.periodMs)),
+        textArray(kept.map((k) => k.inputHash)),
+        this.#offsetMs(),
+      ]);
+    }
+    const keep = new Set(kept.map((k) => `${k.kind} ${k.key}`));
+    const vain = this.#taken.filter((k) => !keep.has(`${k.kind} ${k.key}`));
+    if (vain.length === 0) return;
+    await this.#tx.run(this.#queries.returnKeys, [plainArray(vain.map((k) => k.kind)), textArray(vain.map((k) => k.key))]);
+  }
+}
+
+function wantedKeys(jobs: readonly NewJob[]): Map<string, { kind: number; key: string; job: string }> {
+  const wanted = new Map<string, { kind: number; key: string; job: string }>();
+  const want = (kind: number, key: string, job: string): void => {
+    if (!wanted.has(`${kind} ${key}`)) wanted.set(`${kind} ${key}`, { kind, key, job });
+  };
+  for (const job of jobs) {
+    if (job.idempotency !== null) want(keyKind.idempotency, job.idempotency.key, job.id);
+    if (job.unique !== null) want(keyKind.unique, job.unique.key, job.id);
+  }
+  return wanted;
+}
+
+function careOf(row: Decided): number {
+  const holdsKey = row.job.unique?.scope === 'active' ? care.holdsKey : 0;
+  return (row.isFollowed ? care.followed : 0) | holdsKey;
+}
+
+/** Unique key, scope, policy. */
+function uniqueColumns(rows: readonly Decided[]): unknown[] {
+  return [
+    textArray(rows.map(({ job }) => job.unique?.key ?? null)),
+    plainArray(rows.map(({ job }) => (job.unique === null ? 0 : scopeCode[job.unique.scope]))),
+    plainArray(rows.map(({ job }) => (job.after === null ? 0 : policyCode[job.after.onFailure]))),
+  ];
+}

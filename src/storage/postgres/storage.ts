@@ -1,0 +1,324 @@
+import { MillraceError } from '../../internal/errors.js';
+import type { Capabilities } from '../capabilities.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { LogLine, NewLogLine } from '../job-log.js';
+import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
+import { checkSchema } from '../migrate/check-schema.js';
+import type { MigrationReport } from '../migrate/run-migrations.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import type { ControlOutcome, ExpiredLease, SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from '../settlement.js';
+import type { Storage } from '../storage.js';
+import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import { Claims } from './claim.js';
+import { Connection } from './connection.js';
+import type { Context } from './context.js';
+import { Control } from './control.js';
+import { Duties } from './duties.js';
+import { Enqueuer } from './enqueue.js';
+import { Exchange } from './exchange.js';
+import { Followed } from './followed.js';
+import { Inspector } from './inspect.js';
+import { JobLog } from './job-log.js';
+import { migrate, postgresMigrations, quoted, readSchema } from './migrate.js';
+import { Notifier } from './notify.js';
+import { type PostgresStorageOptions, type ResolvedPostgresOptions, resolveOptions } from './options.js';
+import { clockQuery, serverFacts } from './queries/workers.js';
+import { Rescue } from './rescue.js';
+import { Settler } from './settle.js';
+import { intOf, textOf } from './statement.js';
+import { Tidier } from './tidy.js';
+import { Workers } from './workers.js';
+
+/** The oldest server that has what the statements use. */
+const oldestServer = 130_000;
+
+/**
+ * The queue on PostgreSQL 13 or newer.
+ *
+ * @example new PostgresStorage({ url: 'postgres://user:password@host:5432/database' })
+ */
+export class PostgresStorage implements Storage {
+  readonly #options: ResolvedPostgresOptions;
+  #parts: Parts | null = null;
+  #server = 'PostgreSQL';
+  #isClosed = false;
+
+  constructor(options: PostgresStorageOptions) {
+    this.#options = resolveOptions(options);
+  }
+
+  get capabilities(): Capabilities {
+    return { engine: 'postgres', server: this.#server, shared: true, push: true, durable: true };
+  }
+
+  async open(): Promise<void> {
+    if (this.#parts !== null) return;
+    if (this.#options.migrate === 'auto') await this.migrate();
+    const parts = partsOf(this.#options);
+    try {
+      await this.#checkServer(parts.context.connection);
+      const found = await readSchema(parts.context.connection, this.#options.schema);
+      checkSchema({ found, migrations: postgresMigrations(this.#options.schema) });
+    } catch (error) {
+      await close(parts);
+      throw error;
+    }
+    this.#parts = parts;
+    this.#isClosed = false;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const parts = this.#parts;
+    this.#parts = null;
+    if (parts !== null) await close(parts);
+  }
+
+  /** Brings the schema up to date; of two that run at once, one waits and finds nothing to do. */
+  async migrate(): Promise<MigrationReport> {
+    const connection = new Connection(this.#options);
+    try {
+      await this.#checkServer(connection);
+    } finally {
+      await connection.close();
+    }
+    return migrate(this.#options);
+  }
+
+  async now(): Promise<number> {
+    const { context } = this.#open;
+    return intOf((await context.connection.run(clockQuery, [context.offsetMs()]))[0]?.[0]);
+  }
+
+  async serverUptimeMs(): Promise<number | null> {
+    return intOf((await this.#open.context.connection.run(serverFacts))[0]?.[3]);
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    return this.#with((parts) => parts.enqueuer.enqueue(jobs));
+  }
+
+  claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+    return this.#with((parts) => parts.claims.claim(request));
+  }
+
+  settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
+    return this.#with((parts) => parts.settler.settle(settlements));
+  }
+
+  exchange(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    return this.#with((parts) => parts.exchange.exchange(settlements, request));
+  }
+
+  markStarted(leases: readonly Lease[]): Promise<string[]> {
+    return this.#with((parts) => parts.claims.markStarted(leases));
+  }
+
+  renew(incarnation: string, leaseMs: number): Promise<HeldLease[]> {
+    return this.#with((parts) => parts.claims.renew(incarnation, leaseMs));
+  }
+
+  held(incarnation: string): Promise<HeldLease[]> {
+    return this.#with((parts) => parts.claims.held(incarnation));
+  }
+
+  peek(
+    queues: readonly string[],
+    names: readonly string[],
+  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#with((parts) => parts.claims.peek(queues, names));
+  }
+
+  expired(request: {
+    expiredForMs: number;
+    limit: number;
+    after?: { leaseUntilMs: number; id: string };
+  }): Promise<ExpiredLease[]> {
+    return this.#with((parts) => parts.rescue.expired(request));
+  }
+
+  takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
+    return this.#with((parts) => parts.rescue.takeBack(decisions));
+  }
+
+  releaseBlocked(limit: number): Promise<number> {
+    return this.#with((parts) => parts.followed.releaseBlocked(limit));
+  }
+
+  retry(id: string): Promise<ControlOutcome> {
+    return this.#with((parts) => parts.control.retry(id));
+  }
+
+  retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
+    return this.#with((parts) => parts.control.retryBuried(request));
+  }
+
+  bury(id: string): Promise<ControlOutcome> {
+    return this.#with((parts) => parts.control.stop(id, 'bury'));
+  }
+
+  cancel(id: string): Promise<ControlOutcome> {
+    return this.#with((parts) => parts.control.stop(id, 'cancel'));
+  }
+
+  delete(id: string): Promise<ControlOutcome> {
+    return this.#with((parts) => parts.control.stop(id, 'delete'));
+  }
+
+  setPaused(queue: string, paused: boolean): Promise<void> {
+    return this.#with((parts) => parts.control.setPaused(queue, paused));
+  }
+
+  pausedQueues(): Promise<string[]> {
+    return this.#with((parts) => parts.control.pausedQueues());
+  }
+
+  purge(request: {
+    statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+    olderThanMs: number;
+    limit: number;
+  }): Promise<number> {
+    return this.#with((parts) => parts.control.purge(request));
+  }
+
+  purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {
+    return this.#with((parts) => parts.control.purgeTraces(request));
+  }
+
+  job(id: string): Promise<JobRecord | null> {
+    return this.#with((parts) => parts.inspector.job(id));
+  }
+
+  jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
+    return this.#with((parts) => parts.inspector.jobs(filter, page));
+  }
+
+  endings(ids: readonly string[]): Promise<JobEnding[]> {
+    return this.#with((parts) => parts.inspector.endings(ids));
+  }
+
+  idsEndingIn(suffix: string): Promise<string[]> {
+    return this.#with((parts) => parts.inspector.idsEndingIn(suffix));
+  }
+
+  stats(queue?: string): Promise<QueueStats[]> {
+    return this.#with((parts) => parts.inspector.stats(queue));
+  }
+
+  appendLog(lines: readonly NewLogLine[]): Promise<void> {
+    return this.#with((parts) => parts.log.append(lines));
+  }
+
+  log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]> {
+    return this.#with((parts) => parts.log.page(id, page));
+  }
+
+  register(
+    report: WorkerReport,
+    aliveMs: number,
+  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+    return this.#with((parts) => parts.workers.register(report, aliveMs));
+  }
+
+  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
+    return this.#with((parts) => parts.workers.heartbeat(report));
+  }
+
+  unregister(id: string, incarnation: string): Promise<void> {
+    return this.#with((parts) => parts.workers.unregister(id, incarnation));
+  }
+
+  workers(): Promise<WorkerRecord[]> {
+    return this.#with((parts) => parts.workers.list());
+  }
+
+  takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {
+    return this.#with((parts) => parts.duties.take(name, holder, ttlMs));
+  }
+
+  releaseDuty(name: string, holder: string): Promise<void> {
+    return this.#with((parts) => parts.duties.release(name, holder));
+  }
+
+  tidy(request: { settled: number; idle: boolean }): Promise<void> {
+    return this.#with((parts) => parts.tidier.tidy(request));
+  }
+
+  watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable> {
+    return this.#with((parts) => parts.notifier.watch(onWake));
+  }
+
+  get #open(): Parts {
+    if (this.#parts !== null) return this.#parts;
+    const got = this.#isClosed ? 'a call after close()' : 'a call before open()';
+    throw new MillraceError('closed', `PostgreSQL storage: expected an open one, got ${got}`);
+  }
+
+  async #with<T>(call: (parts: Parts) => Promise<T>): Promise<T> {
+    return call(this.#open);
+  }
+
+  async #checkServer(connection: Connection): Promise<void> {
+    const [number, version] = (await connection.run(serverFacts))[0] ?? [];
+    this.#server = `PostgreSQL ${textOf(version).split(' ')[0]}`;
+    if (intOf(number) >= oldestServer) return;
+    throw new MillraceError('database-too-old', `database server: expected PostgreSQL 13 or newer, got ${this.#server}`, {
+      details: { expected: 13, got: this.#server },
+    });
+  }
+}
+
+interface Parts {
+  readonly context: Context;
+  readonly notifier: Notifier;
+  readonly enqueuer: Enqueuer;
+  readonly claims: Claims;
+  readonly followed: Followed;
+  readonly settler: Settler;
+  readonly exchange: Exchange;
+  readonly rescue: Rescue;
+  readonly control: Control;
+  readonly inspector: Inspector;
+  readonly log: JobLog;
+  readonly workers: Workers;
+  readonly duties: Duties;
+  readonly tidier: Tidier;
+}
+
+function partsOf(options: ResolvedPostgresOptions): Parts {
+  const { url, logger, offsetMs } = options;
+  const notifier = new Notifier({ url, channel: options.schema, logger });
+  const context: Context = {
+    connection: new Connection(options),
+    schema: quoted(options.schema),
+    logger,
+    offsetMs,
+    wake: (queues) => notifier.wake(queues),
+  };
+  const claims = new Claims(context);
+  const followed = new Followed(context);
+  const settler = new Settler(context, claims.queries, followed);
+  return {
+    context,
+    notifier,
+    enqueuer: new Enqueuer(context),
+    claims,
+    followed,
+    settler,
+    exchange: new Exchange(context, claims, settler),
+    rescue: new Rescue(context, followed),
+    control: new Control(context, followed),
+    inspector: new Inspector(context),
+    log: new JobLog(context),
+    workers: new Workers(context),
+    duties: new Duties(context),
+    tidier: new Tidier(context, options),
+  };
+}
+
+async function close({ notifier, tidier, context }: Parts): Promise<void> {
+  await Promise.allSettled([notifier.close(), tidier.close(), context.connection.close()]);
+}
