@@ -26,6 +26,7 @@ export class ClientCore {
   readonly control: Control;
   readonly inspector: Inspector;
   readonly options: ResolvedMillraceOptions;
+  readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
 
   constructor(options: ResolvedMillraceOptions) {
@@ -54,6 +55,14 @@ export class ClientCore {
     });
   }
 
+  /** A call that `close` waits for. */
+  track<T>(call: Promise<T>): Promise<T> {
+    this.#underWay.add(call);
+    const forget = (): void => void this.#underWay.delete(call);
+    call.then(forget, forget);
+    return call;
+  }
+
   /** Lets dispatches on their way arrive, ends waiting for results, then closes the storage. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -64,6 +73,7 @@ export class ClientCore {
     this.dispatcher.close();
     // Each dispatch has its own deadline, so this ends.
     await this.line.idle();
+    await Promise.allSettled(this.#underWay);
     this.waiter.close();
     try {
       await this.access.close();

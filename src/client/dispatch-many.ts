@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { describeValue } from '../internal/describe-value.js';
 import { formatDuration } from '../internal/duration.js';

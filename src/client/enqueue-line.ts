@@ -9,7 +9,6 @@
  * for a dispatch: one guard per line looks after all that wait, and rejects what is past its deadline (its fate is then
  * unknown, and the error says so). What is rejected by the guard while a statement is on its way may still be written.
  */
-import { performance } from 'node:perf_hooks';
 import { formatDuration } from '../internal/duration.js';
 import { isMillraceError, MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';

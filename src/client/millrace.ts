@@ -28,6 +28,7 @@ import type {
 import type { Job, JobListing } from './job-view.js';
 import type { Jsonified } from './jsonified.js';
 import { type MillraceOptions, resolveOptions } from './millrace-options.js';
+import { closedError } from './storage-access.js';
 import { reopenable, workerSettings } from './worker-host.js';
 import type { WorkerListing } from './worker-view.js';
 
@@ -53,6 +54,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
 {
   readonly #core: ClientCore;
   readonly #workers = new Set<Worker>();
+  #isClosed = false;
 
   /** @throws MillraceError listing every problem: `option-unknown`, `option-invalid`, `settings-invalid`, `database-url-invalid`, `job-name-duplicate` */
   constructor(options: MillraceOptions<Jobs> = {}) {
@@ -66,6 +68,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
 
   /** Ends what this client started: its workers, its dispatches on the way, its storage. Idempotent. */
   async close(): Promise<void> {
+    // At once for the caller; handlers that still run may dispatch until their workers have stopped.
+    this.#isClosed = true;
     await Promise.all([...this.#workers].map((worker) => worker.stop()));
     await this.#core.close();
   }
@@ -86,6 +90,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     job: Target,
     ...[input, options]: DispatchArgumentsOf<Jobs, Target>
   ): Promise<HandleOf<Jobs, Target>> {
+    if (this.#isClosed) return Promise.reject(closedError());
     return this.#core.dispatcher.dispatch(job, input, options) as Promise<HandleOf<Jobs, Target>>;
   }
 
@@ -101,9 +106,10 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       readonly [Index in keyof Targets]: BulkEntry<Jobs, Targets[Index]>;
     },
   ): Promise<{ -readonly [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> }> {
+    if (this.#isClosed) return Promise.reject(closedError());
     const { access, dispatcher, options } = this.#core;
-    const { dispatchTimeoutMs: timeoutMs } = options;
-    return dispatchMany(entries as never, { access, dispatcher, timeoutMs, random: Math.random }) as never;
+    const bulk = { access, dispatcher, timeoutMs: options.dispatchTimeoutMs, random: Math.random };
+    return this.#core.track(dispatchMany(entries as never, bulk)) as never;
   }
 
   /**

@@ -9,7 +9,6 @@
  * in this process makes it read at once. So a result can't be missed: events are hints, the read decides. Reads that fail
  * in a way that may pass are repeated until the waiter's time is over; others end every waiter of that read.
  */
-import { performance } from 'node:perf_hooks';
 import type { JobStatus } from '../core/job-status.js';
 import { parseDuration } from '../internal/duration.js';
 import { isMillraceError } from '../internal/errors.js';
@@ -135,7 +134,7 @@ export class ResultWaiter {
   #wakeAt(at: number): void {
     if (this.#isReading || this.#soon !== null || at >= this.#timerAt) return;
     this.#clearWake();
-    const inMs = at - performance.now();
+    const inMs = Math.ceil(at - performance.now());
     if (inMs <= 0) {
       this.#soon = setImmediate(this.#read);
       return;
@@ -160,7 +159,7 @@ export class ResultWaiter {
       Number.POSITIVE_INFINITY,
     );
     if (endsAt === Number.POSITIVE_INFINITY) return;
-    const inMs = Math.min(Math.max(endsAt + lastReadMs - performance.now(), 0), longestTimerMs);
+    const inMs = Math.min(Math.max(Math.ceil(endsAt + lastReadMs - performance.now()), 0), longestTimerMs);
     this.#guard = setTimeout(() => {
       const now = performance.now();
       for (const waiter of this.#all()) if (waiter.endsAt + lastReadMs <= now) this.#giveUp(waiter);

@@ -70,8 +70,8 @@ export function resolveUnique(given: unknown, problems: OptionProblems): Resolve
 const longestKey = 191;
 
 /**
- * The key as it is stored: `i:<job>:<sha-256 of the canonical input>`, `k:<job>:<key>`, or with `h:` its
- * SHA-256 where a key is long or not printable ASCII. Two versions of the code must agree on this.
+ * The key as it is stored: `i|<job>|<sha-256 of the canonical input>`, `k|<job>|<key>`, or `h|k|<job>|<sha-256>` where
+ * a key is long or not printable ASCII. No job name contains `|`. Two versions of the code must agree on this.
  */
 export function uniqueKeyOf(
   name: string,
@@ -79,7 +79,7 @@ export function uniqueKeyOf(
   input: unknown,
 ): NonNullable<NewJob['unique']> {
   const key =
-    unique.key === null ? `i:${name}:${sha256Hex(canonicalJson(input))}` : ownKey(name, unique.key, input);
+    unique.key === null ? `i|${name}|${sha256Hex(canonicalJson(input))}` : ownKey(name, unique.key, input);
   return { key, scope: unique.scope, periodMs: unique.periodMs };
 }
 
@@ -91,11 +91,11 @@ function ownKey(name: string, given: string | ((input: never) => string), input:
       expectedGot({ what: `unique key of job "${name}"`, expected: 'a text that is not empty', got: key }),
     );
   }
-  return storableKey(`k:${name}:`, key);
+  return storableKey(`k|${name}|`, key);
 }
 
 /** A key that every engine stores and compares the same. */
 export function storableKey(prefix: string, key: string): string {
   const whole = prefix + key;
-  return whole.length <= longestKey && /^[\x20-\x7e]*$/.test(key) ? whole : `h:${prefix}${sha256Hex(key)}`;
+  return whole.length <= longestKey && /^[\x20-\x7e]*$/.test(key) ? whole : `h|${prefix}${sha256Hex(key)}`;
 }
