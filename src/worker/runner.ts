@@ -6,6 +6,7 @@
  */
 import type { RunnableJob } from '../client/job-definition.js';
 import type { Logger } from '../internal/logger.js';
+import type { ClaimedJob } from '../storage/claimed-job.js';
 import type { Settlement } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import { type AbortCause, Attempt } from './attempt.js';
@@ -80,6 +81,13 @@ export class Runner {
     const attempt = new Attempt(job, definition, { claimedAtMs, startedAtMs: monotonicMs() });
     this.#running.add(attempt);
     void this.#run(attempt);
+  }
+
+  /** A job that is claimed again while an attempt of it still runs here was taken from that attempt. */
+  supersede(claimed: readonly ClaimedJob[]): void {
+    if (this.#running.size === 0 || claimed.length === 0) return;
+    const ids = new Set(claimed.map(({ id }) => id));
+    for (const attempt of this.#running) if (ids.has(attempt.job.id)) this.abort(attempt, 'lease-lost');
   }
 
   abort(attempt: Attempt, cause: AbortCause): void {

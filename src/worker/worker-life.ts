@@ -249,6 +249,7 @@ export class WorkerLife {
   #claimed(jobs: readonly ClaimedJob[], room: ClaimRoom, sentAtMs: number): void {
     if (room.alone) this.#loneRun.noteClaimed(jobs.length);
     else if (jobs.length === room.limit) this.#depth.grow();
+    this.runner.supersede(jobs);
     this.#buffer.add(jobs, sentAtMs);
     if (this.#options.isOpen()) this.runner.fill(this.#buffer);
     else this.returnBuffer('worker-stopping');

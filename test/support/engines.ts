@@ -44,7 +44,8 @@ export async function openEngine(engine: Engine): Promise<TestEngine> {
   };
 }
 
-async function emptyDatabase(engine: Engine): Promise<{ address: string } & AsyncDisposable> {
+/** An empty database that nothing has opened yet. */
+export async function emptyDatabase(engine: Engine): Promise<{ address: string } & AsyncDisposable> {
   switch (engine) {
     case 'memory':
       return { address: 'memory:', [Symbol.asyncDispose]: () => Promise.resolve() };
