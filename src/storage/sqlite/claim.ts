@@ -6,7 +6,7 @@ import type { Connection, Value } from './connection.js';
 import type { Kind } from './kinds.js';
 import { liveKinds, openQueues, ranks } from './line.js';
 import * as sql from './queries/claim.js';
-import { freeKey } from './queries/unique-keys.js';
+import { freeKeyOfJob } from './queries/unique-keys.js';
 import { tokenToBytes } from './tokens.js';
 import type { Transaction } from './transaction.js';
 
@@ -113,8 +113,9 @@ class Claim {
     const { db } = this.#tx;
     this.#left -= tuples.length;
     for (const tuple of tuples) {
-      const [, id, , , , , , , , , , scope, uniqueKey] = tuple;
-      if (scope === scopeCodes.waiting && uniqueKey !== null) db.run(freeKey, uniqueKey, id);
+      const [id, kind, , , , , , , , , scope] = tuple;
+      if (scope === scopeCodes.waiting) db.run(freeKeyOfJob, id, id);
+      db.claimedQueues.note(this.#request.token, db.kinds.byId(kind).queueId);
       this.#taken.push(claimedJob(db, this.#request, tuple));
     }
   }
@@ -122,7 +123,6 @@ class Claim {
 
 function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): ClaimedJob {
   const [
-    ,
     id,
     kindId,
     rank,
@@ -133,7 +133,6 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
     lapses,
     started,
     createdAt,
-    ,
     ,
     payload,
     errors,
@@ -158,10 +157,10 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
 }
 
 function inClaimOrder(a: Tuple, b: Tuple): number {
-  return a[3] - b[3] || a[4] - b[4] || Buffer.compare(a[1], b[1]);
+  return a[2] - b[2] || a[3] - b[3] || Buffer.compare(a[0], b[0]);
 }
 
 function inOrderOf(db: Connection, queues: readonly string[]): (a: Tuple, b: Tuple) => number {
-  const place = (tuple: Tuple): number => queues.indexOf(db.kinds.byId(tuple[2]).queue);
+  const place = (tuple: Tuple): number => queues.indexOf(db.kinds.byId(tuple[1]).queue);
   return (a, b) => place(a) - place(b) || inClaimOrder(a, b);
 }

@@ -27,8 +27,7 @@ function settlePlain(tx: Transaction, settlement: Settlement, id: Buffer, token:
   const { db, nowMs } = tx;
   switch (settlement.kind) {
     case 'completed': {
-      const { result, outcome = null } = settlement;
-      const queue = db.value<number>(sql.complete, result, outcome, nowMs, id, token);
+      const queue = complete(tx, settlement, id, token);
       if (queue !== undefined) tx.countEnding(queue, statusCodes.completed);
       return queue !== undefined;
     }
@@ -50,6 +49,20 @@ function settlePlain(tx: Transaction, settlement: Settlement, id: Buffer, token:
     case 'cancelled':
       return false;
   }
+}
+
+/** The queue of the job that was completed. */
+function complete(
+  tx: Transaction,
+  settlement: Settlement & { readonly kind: 'completed' },
+  id: Buffer,
+  token: Buffer,
+): number | undefined {
+  const { db, nowMs } = tx;
+  const values = [settlement.result, settlement.outcome ?? null, nowMs, id, token] as const;
+  const queue = db.claimedQueues.queueOf(settlement.token);
+  if (queue === undefined) return db.value<number>(sql.completeAskingQueue, ...values);
+  return db.run(sql.complete, ...values) === 1 ? queue : undefined;
 }
 
 function woken(tx: Transaction, queue: number | undefined): boolean {

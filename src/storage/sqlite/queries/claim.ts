@@ -1,6 +1,5 @@
 /** What a claim returns of each job, in this order. */
 export type ClaimTuple = readonly [
-  row: number,
   id: Buffer,
   kind: number,
   rank: number,
@@ -12,13 +11,12 @@ export type ClaimTuple = readonly [
   started: number,
   createdAt: number,
   scope: number,
-  uniqueKey: string | null,
   payload: string,
   errors: string | null,
 ];
 
 const returned =
-  'row, id, kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, unique_key, payload, errors';
+  'id, kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, payload, errors';
 
 const lend = `
   status = 2, token = ?, lease_until = ?, claimed_at = ?, worker = ?, started = ?,

@@ -5,11 +5,13 @@
 
 const guard = 'where id = ? and token = ? and status = 2';
 
-/** Index jobs_id. Answers the queue. */
+/** Index jobs_id. */
 export const complete = `
   update jobs indexed by jobs_id set status = 3, result = ?, outcome = ?, finished_at = ?
-  ${guard} and tied = 0
-  returning queue`;
+  ${guard} and tied = 0`;
+
+/** Index jobs_id. Answers the queue, which makes it half as slow again. */
+export const completeAskingQueue = `${complete} returning queue`;
 
 /** Index jobs_id. Answers the queue. */
 export const retry = `

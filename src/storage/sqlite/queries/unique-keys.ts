@@ -13,3 +13,8 @@ export const freeKey = 'delete from unique_keys where key = ? and job = ?';
 export const purgePeriods = `
   delete from unique_keys where key in
     (select key from unique_keys indexed by unique_keys_until where until is not null and until <= ? limit ?)`;
+
+/** Index jobs_id, then by primary key. */
+export const freeKeyOfJob = `
+  delete from unique_keys
+  where key = (select unique_key from jobs indexed by jobs_id where id = ?) and job = ?`;
