@@ -1,0 +1,95 @@
+import { parseArgs } from 'node:util';
+
+export const ENGINES = ['sqlite-full', 'sqlite-normal', 'postgres', 'mysql'];
+export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'backlog', 'million'];
+
+export const HELP = `Usage: npm run bench -- [options]
+
+  --engine LIST   ${ENGINES.join(', ')}; sqlite stands for both, mariadb for mysql (default: all that are to be had)
+  --work LIST     ${WORKS.join(', ')} (default: all)
+  --reps N        repetitions, of which the median is told (default 3)
+  --n N           jobs of a plain drain and of a bulk dispatch (default 20000)
+  --quick         everything once and very small: shows that the benchmark works, says nothing of speed
+  --json          rows as JSON lines on standard output instead of the report
+  --save          also writes bench/results.jsonl and bench/RESULTS.md
+  --gate N        wait at most so many seconds for a quiet machine before each measurement (default 6)
+
+Servers: MILLRACE_BENCH_POSTGRES and MILLRACE_BENCH_MYSQL name them; else those that the tests use.
+Example: npm run bench -- --engine postgres --work drain,latency --reps 1`;
+
+const FULL_SIZES = {
+  one: { 'sqlite-full': 3_000, 'sqlite-normal': 20_000, postgres: 3_000, mysql: 3_000 },
+  inFlight: 10_000,
+  latencyJobs: 200,
+  latencyGapMs: 40,
+  backlog: 200_000,
+  million: 1_000_000,
+  rawInsert: 3_000,
+  rawRows: 100_000,
+};
+
+const QUICK_SIZES = {
+  one: { 'sqlite-full': 20, 'sqlite-normal': 20, postgres: 20, mysql: 20 },
+  inFlight: 200,
+  latencyJobs: 5,
+  latencyGapMs: 10,
+  backlog: 2_000,
+  million: 3_000,
+  rawInsert: 20,
+  rawRows: 2_000,
+};
+
+/** @throws Error with one sentence for what can't be */
+export function parseOptions(argv) {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      engine: { type: 'string' },
+      work: { type: 'string' },
+      reps: { type: 'string' },
+      n: { type: 'string' },
+      gate: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      save: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { quick } = values;
+  return {
+    engines: values.engine === undefined ? null : enginesOf(values.engine),
+    works: listOf(values.work, WORKS, '--work') ?? WORKS,
+    reps: countOf(values.reps, quick ? 1 : 3, '--reps'),
+    gateMs: countOf(values.gate, quick ? 0 : 6, '--gate', 0) * 1_000,
+    sizes: { ...(quick ? QUICK_SIZES : FULL_SIZES), n: countOf(values.n, quick ? 500 : 20_000, '--n') },
+    isQuick: quick,
+    json: values.json,
+    save: values.save,
+    help: values.help,
+  };
+}
+
+function enginesOf(text) {
+  const names = text.split(',').flatMap((name) => {
+    if (name === 'sqlite') return ['sqlite-full', 'sqlite-normal'];
+    return name === 'mariadb' ? ['mysql'] : [name];
+  });
+  return listOf(names.join(','), ENGINES, '--engine');
+}
+
+function listOf(text, known, option) {
+  if (text === undefined) return undefined;
+  const names = text.split(',');
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    throw new Error(`${option}: expected some of ${known.join(', ')}, got ${unknown.join(', ')}`);
+  }
+  return names;
+}
+
+function countOf(text, otherwise, option, least = 1) {
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= least) return value;
+  throw new Error(`${option}: expected a whole number from ${least} on, got ${text}`);
+}

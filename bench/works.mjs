@@ -1,0 +1,82 @@
+/* What is measured, by name. Each takes the bench of one engine and the sizes, and emits its rows. */
+import { runChild } from './child-process.mjs';
+
+const longMs = 300_000;
+
+export const RUNS = { raw, dispatch, drain, latency, backlog };
+
+async function raw(bench, sizes, rep) {
+  await bench.withDatabase(({ raw: spec }) =>
+    bench.row({ work: 'raw', rep }, () =>
+      runChild({ ...spec, inserts: sizes.rawInsert, rows: sizes.rawRows }),
+    ),
+  );
+}
+
+async function dispatch(bench, sizes, rep) {
+  const measure = (work, spec) =>
+    bench.withDatabase(({ url: database }) =>
+      bench.row({ work, rep }, () => runChild({ operation: work, database, ...spec })),
+    );
+  await measure('one-by-one', { jobs: sizes.one[bench.engine] });
+  await measure('in-flight', { jobs: sizes.inFlight, width: 50 });
+  await measure('bulk', { jobs: sizes.n });
+}
+
+async function drain(bench, sizes, rep) {
+  for (const concurrency of [1, 10, 100]) await drainFresh(bench, sizes.n, { rep, concurrency });
+  await drainFresh(bench, sizes.n, { rep, concurrency: 10, processes: 2 });
+}
+
+function drainFresh(bench, jobs, { rep, concurrency, processes = 1, work = 'drain' }) {
+  return bench.withDatabase(async ({ url: database }) => {
+    await runChild({ operation: 'load', database, jobs }, longMs);
+    await bench.row({ work, rep, concurrency, processes }, () =>
+      bench.drain(database, { jobs, concurrency, processes }),
+    );
+  });
+}
+
+async function latency(bench, sizes, rep) {
+  const spec = { jobs: sizes.latencyJobs, gapMs: sizes.latencyGapMs };
+  await bench.withDatabase(({ url: database }) =>
+    bench.row({ work: 'latency', rep, processes: 1 }, () =>
+      runChild({ operation: 'pick-up', database, isAlone: true, ...spec }),
+    ),
+  );
+  await bench.withDatabase(({ url: database }) =>
+    bench.row({ work: 'latency', rep, processes: 2 }, () => bench.pickUpAcross(database, spec)),
+  );
+}
+
+/** A plain drain beside it, so that its ratio is of a pair. */
+async function backlog(bench, sizes, rep) {
+  await drainFresh(bench, sizes.n, { rep, concurrency: 10, work: 'backlog-pair' });
+  await bench.withDatabase(async ({ url: database }) => {
+    await runChild({ operation: 'load', database, jobs: sizes.backlog }, longMs);
+    await bench.row({ work: 'backlog', rep, concurrency: 10, first: sizes.n }, () =>
+      bench.drain(database, { jobs: sizes.backlog, concurrency: 10, stampEvery: sizes.n }),
+    );
+  });
+}
+
+/** Once a run, since it takes minutes: then, with its rows kept, plain drains in pairs with fresh databases. */
+export async function million(bench, sizes, reps) {
+  await bench.withDatabase(async ({ url: database }) => {
+    await runChild({ operation: 'load', database, jobs: sizes.million }, longMs);
+    await bench.row({ work: 'million', rep: 1, concurrency: 10 }, () =>
+      bench.drain(database, { jobs: sizes.million, concurrency: 10, stampEvery: sizes.million / 10 }),
+    );
+    let completedBefore = sizes.million;
+    for (let rep = 1; rep <= reps; rep += 1) {
+      await drainFresh(bench, sizes.n, { rep, concurrency: 10, work: 'kept-pair' });
+      const from = completedBefore;
+      await runChild({ operation: 'load', database, from, jobs: sizes.n });
+      const before = completedBefore;
+      await bench.row({ work: 'kept', rep, concurrency: 10, kept: before }, () =>
+        bench.drain(database, { jobs: sizes.n, from, concurrency: 10, completedBefore: before }),
+      );
+      completedBefore += sizes.n;
+    }
+  });
+}
