@@ -4,20 +4,27 @@ import type { NewJob } from '../storage/new-job.js';
 
 /**
  * The positions of the jobs in an order in which each stands after those of the same call that it waits for; else as
- * given. Null when they can stay as they are.
+ * given. Null when they can stay as they are. A text stands for a job that waits for none and has no id yet.
  *
  * @throws MillraceError `dependency-cycle` with the names on the way round
  */
-export function dependencyOrder(jobs: readonly NewJob[]): readonly number[] | null {
-  if (jobs.every(({ after }) => after === null)) return null;
-  const positions = new Map(jobs.map(({ id }, index) => [id, index] as const));
-  const parentsOf = jobs.map(({ after }) =>
-    (after?.ids ?? []).map((id) => positions.get(id)).filter((position) => position !== undefined),
+export function dependencyOrder(jobs: readonly (NewJob | string)[]): readonly number[] | null {
+  if (jobs.every((job) => afterOf(job).length === 0)) return null;
+  const positions = new Map<string, number>();
+  for (const [index, job] of jobs.entries()) if (typeof job !== 'string') positions.set(job.id, index);
+  const parentsOf = jobs.map((job) =>
+    afterOf(job)
+      .map((id) => positions.get(id))
+      .filter((position) => position !== undefined),
   );
   if (parentsOf.every((parents, index) => parents.every((parent) => parent < index))) return null;
   const order = sorted(parentsOf);
-  if (order.length < jobs.length) throw cycleError(jobs);
+  if (order.length < jobs.length) throw cycleError(jobs.filter((job) => typeof job !== 'string'));
   return order;
+}
+
+function afterOf(job: NewJob | string): readonly string[] {
+  return typeof job === 'string' || job.after === null ? [] : job.after.ids;
 }
 
 /** Kahn's algorithm; among those that are free the earlier ones first, wave by wave. */

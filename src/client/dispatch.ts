@@ -2,7 +2,7 @@ import { MillraceError } from '../internal/errors.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { encodeInput } from './codec.js';
-import type { Definitions } from './definitions.js';
+import type { Definitions, DispatchableJob } from './definitions.js';
 import { resolveDispatch } from './dispatch-options.js';
 import type { EnqueueLine } from './enqueue-line.js';
 import type { MillraceEvents } from './events.js';
@@ -51,8 +51,7 @@ export class Dispatcher {
    * @throws MillraceError for options and inputs that can't be
    */
   prepare(job: JobDefinition | string, input: unknown, options?: object): MaybePromise<NewJob> {
-    if (this.#isClosed) throw closedError();
-    const { definition, template } = this.#options.definitions.find(job);
+    const { definition, template } = this.find(job);
     const resolved = options === undefined ? undefined : resolveDispatch(options, template.name);
     const payload = encodeInput(definition, input, this.#options.maxPayloadBytes);
     const build = (text: string): NewJob =>
@@ -60,6 +59,16 @@ export class Dispatcher {
         ? plainJob(template, text, input)
         : jobWithOptions(template, text, { input, options: resolved });
     return payload instanceof Promise ? payload.then(build) : build(payload);
+  }
+
+  find(job: JobDefinition | string): DispatchableJob {
+    if (this.#isClosed) throw closedError();
+    return this.#options.definitions.find(job);
+  }
+
+  /** The payload alone: all that is to be known of a job that has no options and is not unique. */
+  prepareText({ definition }: DispatchableJob, input: unknown): MaybePromise<string> {
+    return encodeInput(definition, input, this.#options.maxPayloadBytes);
   }
 
   /** @throws MillraceError where storage refused the job */
