@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** Everything the example writes. */
+export const outputFolder: string = resolve(process.env['LIBRARY_OUTPUT'] ?? join(here, 'output'));
+/** The installed packages whose documents are read. */
+export const packagesFolder: string = resolve(process.env['LIBRARY_PACKAGES'] ?? nearestPackages(here));
+/** A folder of documents that the example makes itself, two of which cannot be read. */
+export const deskFolder: string = join(outputFolder, 'desk');
+export const pagesFolder: string = join(outputFolder, 'pages');
+export const indexFile: string = join(outputFolder, 'index.html');
+export const database = `sqlite:${join(outputFolder, 'library.db')}`;
+
+function nearestPackages(from: string): string {
+  for (let folder = from; folder !== dirname(folder); folder = dirname(folder)) {
+    const candidate = join(folder, 'node_modules');
+    if (existsSync(candidate)) return candidate;
+  }
+  throw new Error(`no node_modules from ${from} upward: run npm ci first`);
+}
