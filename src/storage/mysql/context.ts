@@ -1,0 +1,28 @@
+import type { Logger } from '../../internal/logger.js';
+import type { Server } from './connection.js';
+import type { Dictionary } from './dictionary.js';
+import type { HeldFacts } from './held-facts.js';
+import type { Lanes } from './lanes.js';
+import type { Notifier } from './notify.js';
+import type { Session } from './session.js';
+import type { Sql } from './sql.js';
+import type { Tables } from './tables.js';
+
+/** What every area of the engine works with. */
+export interface Context {
+  readonly t: Tables;
+  /** Every write about jobs: packets of several statements. */
+  readonly main: Session;
+  /** Everything that must not wait behind those: leases, workers, looking. Single statements. */
+  readonly side: Session;
+  readonly queues: Dictionary;
+  readonly names: Dictionary;
+  readonly lanes: Lanes;
+  readonly held: HeldFacts;
+  readonly notifier: Notifier;
+  readonly logger: Logger;
+  /** The server's clock plus the injected offset, as an expression in integer ms. */
+  now(): Sql;
+  /** Known once a connection was made. */
+  server(): Server;
+}

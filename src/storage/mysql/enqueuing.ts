@@ -1,0 +1,134 @@
+/**
+ * Concurrent calls share the next statement: one is in flight at most, what arrives meanwhile goes with the next one, and a
+ * lone call goes at once. There is no timer. A shared statement that fails is done again call by call, then row by row, so
+ * that one bad job fails alone.
+ */
+import { isMillraceError } from '../../internal/errors.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import { chunksBySize } from './chunks.js';
+import { ordinaryLine } from './codes.js';
+import type { Context } from './context.js';
+import { enqueueCarefully } from './enqueue-carefully.js';
+import { isDuplicateRow } from './errors.js';
+import { enqueueStatements, type NumberedJob } from './queries/enqueue.js';
+
+interface Call {
+  readonly jobs: readonly NewJob[];
+  readonly resolve: (outcomes: EnqueueOutcome[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Of all calls that share a statement. */
+const mostRows = 1_000;
+
+export class Enqueuer {
+  readonly #context: Context;
+  #waiting: Call[] = [];
+  #isBusy = false;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    if (jobs.length === 0) return Promise.resolve([]);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ jobs, resolve, reject });
+      if (!this.#isBusy) void this.#work();
+    });
+  }
+
+  /** Never rejects: every call is told its own end. */
+  async #work(): Promise<void> {
+    this.#isBusy = true;
+    while (this.#waiting.length > 0) {
+      const calls = this.#takeCalls();
+      try {
+        const outcomes = await this.#write(calls.flatMap(({ jobs }) => jobs));
+        let from = 0;
+        for (const { jobs, resolve } of calls) {
+          resolve(outcomes.slice(from, from + jobs.length));
+          from += jobs.length;
+        }
+      } catch (error) {
+        await this.#oneByOne(calls, error);
+      }
+    }
+    this.#isBusy = false;
+  }
+
+  #takeCalls(): Call[] {
+    let rows = 0;
+    let count = 0;
+    for (const { jobs } of this.#waiting) {
+      if (count > 0 && rows + jobs.length > mostRows) break;
+      rows += jobs.length;
+      count += 1;
+    }
+    const calls = this.#waiting.slice(0, count);
+    this.#waiting = this.#waiting.slice(count);
+    return calls;
+  }
+
+  async #oneByOne(calls: readonly Call[], error: unknown): Promise<void> {
+    const concernsAll = isMillraceError(error) && (error.retryable || error.code !== 'query-failed');
+    for (const { jobs, resolve, reject } of calls) {
+      if (concernsAll && error.code !== 'option-invalid') reject(error);
+      else await this.#rowByRow(jobs).then(resolve, reject);
+    }
+  }
+
+  /** Every row is tried; the first error is what the call is told. */
+  async #rowByRow(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    const outcomes: EnqueueOutcome[] = [];
+    const errors: unknown[] = [];
+    for (const job of jobs) {
+      try {
+        outcomes.push(...(await this.#write([job])));
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
+    return outcomes;
+  }
+
+  async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    const numbered = await this.#numbered(jobs);
+    const outcomes: EnqueueOutcome[] = [];
+    for (const chunk of chunksBySize(this.#context, numbered, ({ job }) => Buffer.byteLength(job.payload) * 2)) {
+      outcomes.push(...(await this.#writeChunk(chunk)));
+    }
+    return outcomes;
+  }
+
+  async #writeChunk(jobs: readonly NumberedJob[]): Promise<EnqueueOutcome[]> {
+    const context = this.#context;
+    if (!jobs.every(isPlain)) return enqueueCarefully(context, jobs);
+    try {
+      await context.main.sendTransaction('enqueue', enqueueStatements(context.t, jobs, context.now()));
+    } catch (error) {
+      if (!isDuplicateRow(error)) throw error;
+      return enqueueCarefully(context, jobs);
+    }
+    context.notifier.wake([...new Set(jobs.map(({ job }) => job.queue))]);
+    return jobs.map(({ job }) => ({ outcome: 'created', id: job.id }));
+  }
+
+  async #numbered(jobs: readonly NewJob[]): Promise<NumberedJob[]> {
+    const { queues, names, lanes } = this.#context;
+    const queueIds = queues.ids(jobs.map(({ queue }) => queue));
+    const nameIds = names.ids(jobs.map(({ name }) => name));
+    const [queueOf, nameOf] = [await queueIds, await nameIds];
+    const numbered = jobs.map((job, index) => ({ job, queueId: queueOf[index] ?? 0, nameId: nameOf[index] ?? 0 }));
+    await lanes.ensure(
+      numbered.map(({ job, queueId, nameId }) => ({ queueId, line: ordinaryLine, rnk: 0 - job.priority, nameId })),
+    );
+    return numbered;
+  }
+}
+
+/** Nothing can stand against it but its own id. */
+function isPlain({ job }: NumberedJob): boolean {
+  return job.unique === null && job.idempotency === null && job.after === null;
+}

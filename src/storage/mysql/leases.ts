@@ -1,0 +1,45 @@
+import { bytesToUuid } from '../../internal/uuid.js';
+import type { HeldLease, Lease } from '../claimed-job.js';
+import { stopOf } from './codes.js';
+import type { Context } from './context.js';
+import { heldStatement, markStartedStatement, peekStatement, renewStatement, tokensOf } from './queries/leases.js';
+
+export async function markStarted(context: Context, leases: readonly Lease[]): Promise<string[]> {
+  if (leases.length === 0) return [];
+  await context.side.send('marking jobs as started', markStartedStatement(context.t, leases));
+  const [result] = await context.side.send('reading leases', tokensOf(context.t, leases));
+  const tokens = new Map(
+    (result?.rows ?? []).map(([id, token]) => [bytesToUuid(id as Buffer), (token as Buffer).toString('hex')]),
+  );
+  return leases.filter(({ id, token }) => tokens.get(id.toLowerCase()) !== token.toLowerCase()).map(({ id }) => id);
+}
+
+export async function renew(context: Context, incarnation: string, leaseMs: number): Promise<HeldLease[]> {
+  await context.side.send('renewing leases', renewStatement(context.t, incarnation, leaseMs, context.now()));
+  return held(context, incarnation);
+}
+
+export async function held(context: Context, incarnation: string): Promise<HeldLease[]> {
+  const [result] = await context.side.send('reading held leases', heldStatement(context.t, incarnation));
+  return (result?.rows ?? []).map(([id, token, stop]) => ({
+    id: bytesToUuid(id as Buffer),
+    token: (token as Buffer).toString('hex'),
+    stopRequest: stopOf(stop as number),
+  }));
+}
+
+export async function peek(
+  context: Context,
+  queues: readonly string[],
+  names: readonly string[],
+): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+  const queueIds = await context.queues.ids([...new Set(queues)]);
+  const nameIds = await context.names.ids([...new Set(names)]);
+  const [result] = await context.side.send('peek', peekStatement(context.t, queueIds, nameIds, context.now()));
+  const [due, aloneDue, now] = (result?.rows[0] ?? []) as (number | null)[];
+  const nowMs = Number(now);
+  return {
+    dueInMs: typeof due === 'number' ? Math.max(due - nowMs, 0) : null,
+    aloneDue: typeof aloneDue === 'number' && aloneDue <= nowMs,
+  };
+}

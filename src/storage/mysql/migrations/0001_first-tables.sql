@@ -1,0 +1,208 @@
+-- The tables of the queue on MySQL and MariaDB.
+-- oldest-code: 1
+--
+-- Where the id of a job stands is its status: ready = pending, leases = processing, waiting = blocked, finals = the rest.
+-- jobs (the body) is written once; the road of a job that succeeds at once is jobs + ready, then leases, then finals.
+-- Whatever else happened to a job (failures, deaths, a new due time) stands in marks; flag 1 says that there is a row.
+-- Every statement can be repeated: DDL commits by itself here, so a migration may stop half-way and is run again.
+
+create table if not exists `millrace_schema` (
+  version int unsigned not null,
+  oldest_code int unsigned not null,
+  applied_at bigint not null,
+  primary key (version)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- Small numbers for queue names. `lanes` counts up whenever a row of `millrace_lanes` was added for the queue.
+create table if not exists `millrace_queues` (
+  id int unsigned not null auto_increment,
+  name varbinary(764) not null,
+  paused tinyint not null default 0,
+  lanes int unsigned not null default 0,
+  primary key (id),
+  unique key by_name (name)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- Small numbers for job names and worker ids.
+create table if not exists `millrace_names` (
+  id int unsigned not null auto_increment,
+  name varbinary(764) not null,
+  primary key (id),
+  unique key by_name (name)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- Which lines, ranks and names a queue has ever had: the claim reads one bounded range for each.
+create table if not exists `millrace_lanes` (
+  queue_id int unsigned not null,
+  line int not null,
+  rnk smallint not null,
+  name_id int unsigned not null,
+  primary key (queue_id, line, rnk, name_id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+create table if not exists `millrace_jobs` (
+  id binary(16) not null,
+  queue_id int unsigned not null,
+  name_id int unsigned not null,
+  rnk smallint not null,
+  due bigint not null,
+  created_at bigint not null,
+  max_attempts int unsigned not null,
+  retention bigint null,
+  unique_scope tinyint null,
+  unique_key varbinary(764) null,
+  payload mediumtext not null,
+  primary key (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- rnk = -priority. line 0 = ordinary, -1 = must run alone. flags: 1 = has marks, 2 = others wait for it.
+create table if not exists `millrace_ready` (
+  queue_id int unsigned not null,
+  line int not null,
+  rnk smallint not null,
+  due bigint not null,
+  id binary(16) not null,
+  name_id int unsigned not null,
+  flags tinyint unsigned not null,
+  primary key (queue_id, line, rnk, due, id),
+  key by_name (queue_id, line, name_id, rnk, due, id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- stop: 0 = none, 1 = cancel, 2 = bury, 3 = delete. The first 8 bytes of a token are the incarnation.
+create table if not exists `millrace_leases` (
+  token binary(16) not null,
+  id binary(16) not null,
+  queue_id int unsigned not null,
+  line int not null,
+  rnk smallint not null,
+  due bigint not null,
+  name_id int unsigned not null,
+  flags tinyint unsigned not null,
+  stop tinyint not null,
+  started tinyint not null,
+  worker_id int unsigned not null,
+  claimed_at bigint not null,
+  lease_until bigint not null,
+  primary key (token, id),
+  unique key by_id (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+create table if not exists `millrace_waiting` (
+  id binary(16) not null,
+  queue_id int unsigned not null,
+  name_id int unsigned not null,
+  rnk smallint not null,
+  due bigint not null,
+  flags tinyint unsigned not null,
+  primary key (id),
+  key by_queue (queue_id, id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- status: 3 = completed, 4 = buried, 5 = cancelled (`sql/status-codes.ts`). token: whose settlement ended it. outcome: 1 = skipped.
+-- purge_at: when the row goes if it has a retention of its own (retained = 1), else when it ended.
+create table if not exists `millrace_finals` (
+  id binary(16) not null,
+  queue_id int unsigned not null,
+  name_id int unsigned not null,
+  status tinyint not null,
+  flags tinyint unsigned not null,
+  retained tinyint not null,
+  purge_at bigint not null,
+  due bigint not null,
+  claimed_at bigint null,
+  finished_at bigint not null,
+  worker_id int unsigned null,
+  token binary(16) null,
+  outcome tinyint not null,
+  reason mediumtext null,
+  result mediumtext null,
+  primary key (id),
+  key by_queue (queue_id, status, id),
+  key by_purge (status, retained, purge_at, id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- line and due are those of the job whenever there is a row. spent: it was claimed or final once.
+create table if not exists `millrace_marks` (
+  id binary(16) not null,
+  attempts int unsigned not null default 0,
+  deaths int unsigned not null default 0,
+  lapses int unsigned not null default 0,
+  line int not null default 0,
+  due bigint not null,
+  spent tinyint not null default 0,
+  claimed_at bigint null,
+  worker_id int unsigned null,
+  reason mediumtext null,
+  errors mediumtext null,
+  primary key (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- child waits for parent until met. policy when the parent fails: 0 = run, 1 = bury, 2 = cancel.
+create table if not exists `millrace_edges` (
+  parent binary(16) not null,
+  child binary(16) not null,
+  policy tinyint not null,
+  met tinyint not null,
+  primary key (parent, child),
+  key by_child (child, met)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- k: `u` and a unique key, or `i` and an idempotency key. A row may outlast its hold (see `unique-keys.ts`).
+create table if not exists `millrace_keys` (
+  k varbinary(768) not null,
+  job_id binary(16) not null,
+  scope tinyint not null,
+  until_ms bigint null,
+  input_hash binary(32) null,
+  primary key (k),
+  key by_job (job_id),
+  key by_until (until_ms)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+create table if not exists `millrace_counts` (
+  queue_id int unsigned not null,
+  status tinyint not null,
+  n bigint unsigned not null,
+  primary key (queue_id, status)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- One row per settled batch, queue and status; folded into counts by a duty.
+create table if not exists `millrace_deltas` (
+  id bigint unsigned not null auto_increment,
+  queue_id int unsigned not null,
+  status tinyint not null,
+  n int unsigned not null,
+  primary key (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- Ordered by claim, then by seq. kind: 0 = log, 1 = progress. level: 0 = debug … 3 = error.
+create table if not exists `millrace_log` (
+  job_id binary(16) not null,
+  claimed_at bigint not null,
+  token binary(16) not null,
+  seq int unsigned not null,
+  at_ms bigint not null,
+  kind tinyint not null,
+  level tinyint not null,
+  line_text text not null,
+  primary key (job_id, claimed_at, token, seq),
+  key by_time (at_ms)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+create table if not exists `millrace_workers` (
+  id varbinary(764) not null,
+  incarnation binary(8) not null,
+  report mediumtext not null,
+  admin_state varbinary(16) not null,
+  started_at bigint not null,
+  heartbeat_at bigint not null,
+  gone tinyint not null,
+  primary key (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+create table if not exists `millrace_duties` (
+  name varbinary(764) not null,
+  holder varbinary(764) not null,
+  until_ms bigint not null,
+  primary key (name)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;

@@ -1,0 +1,58 @@
+import { bytesToUuid } from '../../internal/uuid.js';
+import { statusCodes } from '../sql/status-codes.js';
+import type { Context } from './context.js';
+import { Changes } from './changes.js';
+import { lockPurgeable, purgeableStatement, removeFinals, traceStatements } from './queries/purge.js';
+import { forgetJobs } from './queries/places.js';
+import { hexId } from './sql.js';
+
+/** Rows that go in one transaction. */
+const batchRows = 500;
+
+export async function purge(
+  context: Context,
+  request: { statuses: readonly ('completed' | 'buried' | 'cancelled')[]; olderThanMs: number; limit: number },
+): Promise<number> {
+  let purged = 0;
+  for (const status of new Set(request.statuses)) {
+    for (const isRetained of [false, true]) {
+      for (;;) {
+        const count = Math.min(request.limit - purged, batchRows);
+        if (count <= 0) return purged;
+        const olderThanMs = isRetained ? 0 : request.olderThanMs;
+        const gone = await purgeBatch(context, { status: statusCodes[status], isRetained, olderThanMs, count });
+        purged += gone;
+        if (gone < count) break;
+      }
+    }
+  }
+  return purged;
+}
+
+async function purgeBatch(
+  context: Context,
+  batch: { readonly status: number; readonly isRetained: boolean; readonly olderThanMs: number; readonly count: number },
+): Promise<number> {
+  const { t, side, main } = context;
+  const [found] = await side.send('looking for jobs to purge', purgeableStatement(t, batch, context.now()));
+  const ids = (found?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
+  if (ids.length === 0) return 0;
+  return main.transaction('purge', async (tx) => {
+    await Changes.begin(context, tx);
+    // An operator may have brought some of them back in between.
+    const [locked] = await tx.send(lockPurgeable(t, ids, batch.status));
+    const still = (locked?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
+    if (still.length > 0) await tx.send(removeFinals(t, still.map(hexId)), ...forgetJobs(t, still, true));
+    return still.length;
+  });
+}
+
+/** Log lines, unique periods and workers, up to `limit` of each. */
+export async function purgeTraces(context: Context, request: { olderThanMs: number; limit: number }): Promise<number> {
+  let purged = 0;
+  for (const statement of traceStatements(context.t, request, context.now())) {
+    const [result] = await context.side.send('purging traces', statement);
+    purged += result?.changed ?? 0;
+  }
+  return purged;
+}

@@ -1,0 +1,84 @@
+import { hexDigits, hexText, int, type Sql, sql } from '../sql.js';
+import type { Tables } from '../tables.js';
+
+const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone`;
+
+/** Index: primary. */
+export function lockWorker(t: Tables, id: string, now: Sql): Sql {
+  return sql`select ${columns}, ${now} from ${t.workers} where id = ${hexText(id)} for update`;
+}
+
+/** The whole table: few rows. */
+export function readWorkers(t: Tables, now: Sql): Sql {
+  return sql`select ${columns}, ${now} from ${t.workers} order by id`;
+}
+
+export interface WorkerRow {
+  readonly id: string;
+  readonly incarnation: string;
+  readonly report: string;
+}
+
+/** The first registration of an id; fails where another one was quicker. */
+export function insertWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
+  return sql`insert into ${t.workers} (${columns}) values (${hexText(worker.id)}, ${hexDigits(worker.incarnation, 8)},
+    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0)`;
+}
+
+/** Replaces a registration whose row is locked; `admin_state` stays. Index: primary. */
+export function replaceWorker(t: Tables, worker: WorkerRow, startedAt: number | null, now: Sql): Sql {
+  return sql`update ${t.workers} set incarnation = ${hexDigits(worker.incarnation, 8)}, report = ${hexText(worker.report)},
+    started_at = ${startedAt === null ? now : int(startedAt)}, heartbeat_at = ${now}, gone = 0
+    where id = ${hexText(worker.id)}`;
+}
+
+/** Refreshes this incarnation, unless it said goodbye. Index: primary. */
+export function refreshWorker(
+  t: Tables,
+  worker: WorkerRow,
+  now: Sql,
+): Sql {
+  return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}
+    where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0`;
+}
+
+/** Index: primary. */
+export function readAdminState(t: Tables, id: string): Sql {
+  return sql`select admin_state from ${t.workers} where id = ${hexText(id)}`;
+}
+
+/** Index: primary. */
+export function markGone(t: Tables, id: string, incarnation: string, now: Sql): Sql {
+  return sql`update ${t.workers} set gone = 1, heartbeat_at = ${now}
+    where id = ${hexText(id)} and incarnation = ${hexDigits(incarnation, 8)}`;
+}
+
+/** Taken when it is free, over or ours; the assignments are made in this order. Index: primary. */
+export function takeDutyStatement(t: Tables, name: string, holder: string, ttlMs: number, now: Sql): Sql {
+  return sql`insert into ${t.duties} (name, holder, until_ms) values (${hexText(name)}, ${hexText(holder)}, ${now} + ${ttlMs})
+    on duplicate key update holder = if(until_ms <= ${now}, values(holder), holder),
+    until_ms = if(holder = values(holder), values(until_ms), until_ms)`;
+}
+
+/** Index: primary. */
+export function holdsDuty(t: Tables, name: string, holder: string): Sql {
+  return sql`select 1 from ${t.duties} where name = ${hexText(name)} and holder = ${hexText(holder)}`;
+}
+
+/** Index: primary. */
+export function releaseDutyStatement(t: Tables, name: string, holder: string): Sql {
+  return sql`delete from ${t.duties} where name = ${hexText(name)} and holder = ${hexText(holder)}`;
+}
+
+/** A few counts of settles; those that are being written are left for the next time. Index: primary. */
+export function lockDeltas(t: Tables, limit: number): Sql {
+  return sql`select id, queue_id, status, n from ${t.deltas} order by id limit ${limit} for update skip locked`;
+}
+
+export function foldDeltas(
+  t: Tables,
+  sums: readonly { readonly queueId: number; readonly status: number; readonly n: number }[],
+): Sql {
+  const values = sums.map(({ queueId, status, n }) => sql`(${queueId}, ${status}, ${n})`);
+  return sql`insert into ${t.counts} (queue_id, status, n) values ${values} on duplicate key update n = n + values(n)`;
+}

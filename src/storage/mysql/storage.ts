@@ -1,0 +1,324 @@
+/**
+ * The queue on MySQL (8.0.1 or newer) and MariaDB (10.6 or newer). The tables are explained in
+ * `migrations/0001_first-tables.sql`, the guard that keeps values out of texts in `sql.ts`. Two connections: the main one
+ * takes packets of several statements and carries everything that writes jobs; the side one is for leases, workers and
+ * looking, so that neither waits for the other. Each is made when it is first needed.
+ */
+import { MillraceError } from '../../internal/errors.js';
+import type { Capabilities } from '../capabilities.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { LogLine, NewLogLine } from '../job-log.js';
+import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
+import { checkSchema } from '../migrate/check-schema.js';
+import { type MigrationReport, runMigrations } from '../migrate/run-migrations.js';
+import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import type { ControlOutcome, ExpiredLease, SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from '../settlement.js';
+import type { Storage } from '../storage.js';
+import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import * as claims from './claims.js';
+import { openConnection, type Server } from './connection.js';
+import type { Context } from './context.js';
+import * as control from './control.js';
+import { Dictionary } from './dictionary.js';
+import { Enqueuer } from './enqueuing.js';
+import * as fleet from './fleet.js';
+import { HeldFacts } from './held-facts.js';
+import * as inspecting from './inspecting.js';
+import { Lanes } from './lanes.js';
+import * as leases from './leases.js';
+import { jobs } from './listing.js';
+import * as logs from './logs.js';
+import { Notifier } from './notify.js';
+import { type MysqlStorageOptions, type ResolvedMysqlOptions, resolveOptions } from './options.js';
+import * as purging from './purging.js';
+import * as recovery from './recovery.js';
+import { mysqlMigrations, Schema } from './migrate.js';
+import { Session } from './session.js';
+import * as settling from './settling.js';
+import { type Sql, sql } from './sql.js';
+import { tablesWith } from './tables.js';
+
+export class MysqlStorage implements Storage {
+  readonly #options: ResolvedMysqlOptions;
+  #open: { readonly context: Context; readonly enqueuer: Enqueuer } | undefined;
+  #server: Server | undefined;
+
+  /** @throws MillraceError `option-invalid`, `database-url-invalid` */
+  constructor(options: MysqlStorageOptions) {
+    this.#options = resolveOptions(options);
+  }
+
+  get capabilities(): Capabilities {
+    return Object.freeze({
+      engine: 'mysql',
+      server: this.#server?.label ?? 'MySQL or MariaDB, not connected yet',
+      shared: true,
+      push: false,
+      durable: true,
+    });
+  }
+
+  async open(): Promise<void> {
+    if (this.#open !== undefined) return;
+    if (this.#options.migrate === 'auto') await this.migrate();
+    const context = this.#newContext();
+    try {
+      const found = await new Schema(context.side, context.t, this.#schemaOptions()).read();
+      checkSchema({ found, migrations: mysqlMigrations() });
+    } catch (error) {
+      await context.side.close();
+      throw error;
+    }
+    this.#open = { context, enqueuer: new Enqueuer(context) };
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    open.context.notifier.close();
+    await Promise.all([open.context.main.close(), open.context.side.close()]);
+  }
+
+  /** Brings the schema up to date, under a lock; of two at once the second finds nothing to do. */
+  async migrate(): Promise<MigrationReport> {
+    const session = this.#session('migrating connection', false, () => undefined);
+    try {
+      const target = new Schema(session, tablesWith(this.#options.tablePrefix), this.#schemaOptions());
+      return await runMigrations(target, mysqlMigrations());
+    } finally {
+      await session.close();
+    }
+  }
+
+  async now(): Promise<number> {
+    const context = this.#context();
+    const [result] = await context.side.send('reading the time', sql`select ${context.now()}`);
+    return Number(result?.rows[0]?.[0]);
+  }
+
+  async serverUptimeMs(): Promise<number | null> {
+    const [result] = await this.#context().side.send('reading the uptime', sql`show global status like 'Uptime'`);
+    return Number(result?.rows[0]?.[1]) * 1000;
+  }
+
+  enqueue(newJobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    if (this.#open === undefined) return Promise.reject(closed());
+    return this.#open.enqueuer.enqueue(newJobs);
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+    return claims.claim(this.#context(), request);
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
+    return settling.settle(this.#context(), settlements);
+  }
+
+  async exchange(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    return settling.exchange(this.#context(), settlements, request);
+  }
+
+  async markStarted(held: readonly Lease[]): Promise<string[]> {
+    return leases.markStarted(this.#context(), held);
+  }
+
+  async renew(incarnation: string, leaseMs: number): Promise<HeldLease[]> {
+    return leases.renew(this.#context(), incarnation, leaseMs);
+  }
+
+  async held(incarnation: string): Promise<HeldLease[]> {
+    return leases.held(this.#context(), incarnation);
+  }
+
+  async peek(queues: readonly string[], names: readonly string[]): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return leases.peek(this.#context(), queues, names);
+  }
+
+  async expired(request: {
+    expiredForMs: number;
+    limit: number;
+    after?: { leaseUntilMs: number; id: string };
+  }): Promise<ExpiredLease[]> {
+    return recovery.expired(this.#context(), request);
+  }
+
+  async takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
+    return recovery.takeBack(this.#context(), decisions);
+  }
+
+  async releaseBlocked(limit: number): Promise<number> {
+    return recovery.releaseBlocked(this.#context(), limit);
+  }
+
+  async retry(id: string): Promise<ControlOutcome> {
+    return control.retry(this.#context(), id);
+  }
+
+  async retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
+    return control.retryBuried(this.#context(), request);
+  }
+
+  async bury(id: string): Promise<ControlOutcome> {
+    return control.stop(this.#context(), id, 'bury');
+  }
+
+  async cancel(id: string): Promise<ControlOutcome> {
+    return control.stop(this.#context(), id, 'cancel');
+  }
+
+  async delete(id: string): Promise<ControlOutcome> {
+    return control.stop(this.#context(), id, 'delete');
+  }
+
+  async setPaused(queue: string, paused: boolean): Promise<void> {
+    return control.setPaused(this.#context(), queue, paused);
+  }
+
+  async pausedQueues(): Promise<string[]> {
+    return control.pausedQueues(this.#context());
+  }
+
+  async purge(request: {
+    statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+    olderThanMs: number;
+    limit: number;
+  }): Promise<number> {
+    return purging.purge(this.#context(), request);
+  }
+
+  async purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {
+    return purging.purgeTraces(this.#context(), request);
+  }
+
+  async job(id: string): Promise<JobRecord | null> {
+    return inspecting.job(this.#context(), id);
+  }
+
+  async jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
+    return jobs(this.#context(), filter, page);
+  }
+
+  async endings(ids: readonly string[]): Promise<JobEnding[]> {
+    return inspecting.endings(this.#context(), ids);
+  }
+
+  async idsEndingIn(suffix: string): Promise<string[]> {
+    return inspecting.idsEndingIn(this.#context(), suffix);
+  }
+
+  async stats(queue?: string): Promise<QueueStats[]> {
+    return inspecting.stats(this.#context(), queue);
+  }
+
+  async appendLog(lines: readonly NewLogLine[]): Promise<void> {
+    return logs.appendLog(this.#context(), lines);
+  }
+
+  async log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]> {
+    return logs.log(this.#context(), id, page);
+  }
+
+  async register(
+    report: WorkerReport,
+    aliveMs: number,
+  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+    return fleet.register(this.#context(), report, aliveMs);
+  }
+
+  async heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
+    return fleet.heartbeat(this.#context(), report);
+  }
+
+  async unregister(id: string, incarnation: string): Promise<void> {
+    return fleet.unregister(this.#context(), id, incarnation);
+  }
+
+  async workers(): Promise<WorkerRecord[]> {
+    return fleet.workers(this.#context());
+  }
+
+  async takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {
+    return fleet.takeDuty(this.#context(), name, holder, ttlMs);
+  }
+
+  async releaseDuty(name: string, holder: string): Promise<void> {
+    return fleet.releaseDuty(this.#context(), name, holder);
+  }
+
+  async tidy(_request: { settled: number; idle: boolean }): Promise<void> {
+    return fleet.tidy(this.#context());
+  }
+
+  async watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable> {
+    return this.#context().notifier.watch(onWake);
+  }
+
+  #context(): Context {
+    if (this.#open === undefined) throw closed();
+    return this.#open.context;
+  }
+
+  #newContext(): Context {
+    const t = tablesWith(this.#options.tablePrefix);
+    const forget = (): void => {
+      for (const cache of [queues, names, lanes]) cache.forget();
+      held.clear();
+    };
+    const main = this.#session('main connection', true, forget);
+    const side = this.#session('side connection', false, () => undefined);
+    const queues = new Dictionary(side, t.queues);
+    const names = new Dictionary(side, t.names);
+    const lanes = new Lanes(main, t);
+    const held = new HeldFacts();
+    const { logger, offsetMs } = this.#options;
+    return {
+      t,
+      main,
+      side,
+      queues,
+      names,
+      lanes,
+      held,
+      logger,
+      notifier: new Notifier(),
+      now: () => nowPlus(offsetMs()),
+      server: () => this.#server ?? unknownServer,
+    };
+  }
+
+  /** `onConnect`: the tables may have been made anew while there was no connection. */
+  #session(name: string, several: boolean, onConnect: () => void): Session {
+    const { address, statementTimeoutMs, logger } = this.#options;
+    const connect = async (): ReturnType<typeof openDriver> => {
+      const driver = await openDriver();
+      onConnect();
+      return driver;
+    };
+    const openDriver = async () => {
+      const { driver, server } = await openConnection({ address, several, statementTimeoutMs });
+      this.#server = server;
+      return driver;
+    };
+    return new Session({ name, connect, statementTimeoutMs, logger });
+  }
+
+  #schemaOptions() {
+    const { address, tablePrefix, statementTimeoutMs } = this.#options;
+    return { database: address.database, tablePrefix, lockTimeoutMs: statementTimeoutMs };
+  }
+}
+
+/** Read anew by every statement; the offset is 0 in production. */
+function nowPlus(offsetMs: number): Sql {
+  return sql`(cast(unix_timestamp(now(3)) * 1000 as signed) + ${offsetMs})`;
+}
+
+/** Before the first connection: what the oldest servers take. */
+const unknownServer: Server = { isMariaDb: false, label: '', maxPacketBytes: 4 * 1024 * 1024 };
+
+const closed = (): MillraceError =>
+  new MillraceError('closed', 'storage: expected an open one, got a call before open() or after close()');

@@ -1,0 +1,28 @@
+import { identifier, type Sql } from './sql.js';
+
+const names = [
+  'jobs',
+  'ready',
+  'leases',
+  'waiting',
+  'finals',
+  'marks',
+  'edges',
+  'keys',
+  'counts',
+  'deltas',
+  'queues',
+  'names',
+  'lanes',
+  'log',
+  'workers',
+  'duties',
+  'schema',
+] as const;
+
+/** The quoted name of each table, by what it holds. The columns are explained in `migrations/0001_first-tables.sql`. */
+export type Tables = Readonly<Record<(typeof names)[number], Sql>>;
+
+export function tablesWith(prefix: string): Tables {
+  return Object.fromEntries(names.map((name) => [name, identifier(`${prefix}${name}`)])) as Tables;
+}
