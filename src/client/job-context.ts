@@ -2,6 +2,7 @@ import type { Logger } from '../internal/logger.js';
 import type { JobDefinition } from './define-job.js';
 import type { DispatchArguments } from './dispatch-options.js';
 import type { JobHandle } from './job-handle.js';
+import type { Jsonified } from './jsonified.js';
 
 /** What a handler is given. The same object on every lane and link, and under `runNow`. */
 export interface JobContext<Input> {
@@ -22,7 +23,7 @@ export interface JobContext<Input> {
   dispatch<I, O>(
     job: JobDefinition<string, I, unknown, O> | string,
     ...given: DispatchArguments<NoInfer<I>>
-  ): Promise<JobHandle<O>>;
+  ): Promise<JobHandle<Jsonified<O>>>;
   /** Ends the attempt by `return snooze('5m')`: due again later, not charged. */
   snooze(delay: import('../internal/duration.js').Duration): Outcome;
   /** Ends the attempt by `return cancel('why')`: the job becomes cancelled. */

@@ -1,7 +1,6 @@
 import type { Duration } from '../internal/duration.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Job } from './job-view.js';
-import type { Jsonified } from './jsonified.js';
 
 export interface ResultOptions {
   /** How long to wait; `Infinity` waits as long as it takes. @default '5m' */
@@ -10,20 +9,20 @@ export interface ResultOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A dispatched job. */
-export interface JobHandle<Output = unknown> {
+/** A dispatched job. `Result` is what its handler returns, as JSON gives it back. */
+export interface JobHandle<Result = unknown> {
   readonly id: string;
   /** The job had been there before: same id, same idempotency key, or another job holds the unique key. */
   readonly deduplicated: boolean;
   /** The job as it is now; null once it was deleted. */
-  job(): Promise<Job<Output> | null>;
+  job(): Promise<Job<Result> | null>;
   /**
    * The result of the job, as soon as it has completed: what its handler returned, as JSON gives it back.
    *
    * @throws MillraceError `job-failed` with the failures kept, `job-cancelled`, `job-not-found` when it was deleted,
    *   `result-timeout` with the status it last saw, `aborted`, `closed`
    */
-  result(options?: ResultOptions): Promise<Jsonified<Output>>;
+  result(options?: ResultOptions): Promise<Result>;
   /** Cancels the job; a running one is asked to stop (`requested`). */
   cancel(): Promise<ControlOutcome>;
 }
@@ -35,7 +34,7 @@ export interface HandlePorts {
   cancel(id: string): Promise<ControlOutcome>;
 }
 
-export class DispatchedJob<Output> implements JobHandle<Output> {
+export class DispatchedJob implements JobHandle {
   readonly id: string;
   readonly deduplicated: boolean;
   readonly #ports: HandlePorts;
@@ -46,12 +45,12 @@ export class DispatchedJob<Output> implements JobHandle<Output> {
     this.deduplicated = deduplicated;
   }
 
-  job(): Promise<Job<Output> | null> {
-    return this.#ports.job(this.id) as Promise<Job<Output> | null>;
+  job(): Promise<Job | null> {
+    return this.#ports.job(this.id);
   }
 
-  result(options?: ResultOptions): Promise<Jsonified<Output>> {
-    return this.#ports.result(this.id, options) as Promise<Jsonified<Output>>;
+  result(options?: ResultOptions): Promise<unknown> {
+    return this.#ports.result(this.id, options);
   }
 
   cancel(): Promise<ControlOutcome> {

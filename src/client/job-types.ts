@@ -1,6 +1,7 @@
 import type { DispatchArguments, DispatchOptions } from './dispatch-options.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle } from './job-handle.js';
+import type { Jsonified } from './jsonified.js';
 
 type TypesOf<Job> = Job extends { readonly '~types'?: infer Types } ? NonNullable<Types> : never;
 
@@ -28,7 +29,7 @@ export type DispatchArgumentsOf<Jobs extends readonly JobDefinition[], Target> =
 >;
 
 export type HandleOf<Jobs extends readonly JobDefinition[], Target> = JobHandle<
-  OutputOfJob<Resolved<Jobs, Target>>
+  Jsonified<OutputOfJob<Resolved<Jobs, Target>>>
 >;
 
 /** One job of `dispatchMany`. */

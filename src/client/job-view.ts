@@ -4,7 +4,6 @@ import { decodeJson } from '../internal/json.js';
 import type { StopRequest } from '../storage/claimed-job.js';
 import type { JobRecord, JobSummary } from '../storage/job-record.js';
 import { decodeOutput } from './codec.js';
-import type { Jsonified } from './jsonified.js';
 
 /** A job as lists show it. Times are of the database's clock. */
 export interface JobListing {
@@ -28,10 +27,10 @@ export interface JobListing {
 }
 
 /** A job with all that is known of it. */
-export interface Job<Output = unknown> extends JobListing {
+export interface Job<Result = unknown> extends JobListing {
   readonly input: unknown;
   /** What the handler returned; undefined unless completed with a value. */
-  readonly result: Jsonified<Output> | undefined;
+  readonly result: Result | undefined;
   /** The failures kept: the first and the newest nine. */
   readonly failures: readonly AttemptFailure[];
   readonly outcome: 'skipped' | null;

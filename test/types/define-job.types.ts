@@ -150,6 +150,14 @@ export async function dispatchesMany(): Promise<void> {
   ]);
 }
 
+/** A handle of anything is a handle. */
+export async function collects(): Promise<readonly JobHandle[]> {
+  const dated = defineJob('dated', { run: () => ({ at: new Date(), sizes: new Map([['a', 1]]) }) });
+  const handle = await millrace.dispatch(dated);
+  expectType<JobHandle<{ at: string; sizes: [string, number][] }>>().of(handle, true);
+  return [handle, await millrace.dispatch(greet, { name: 'a' })];
+}
+
 export async function fromHandlers(): Promise<void> {
   defineJob('parent', {
     async run({ dispatch }) {
