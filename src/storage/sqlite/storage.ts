@@ -5,6 +5,7 @@
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { Diagnosis } from '../diagnosis.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import type { MigrationReport } from '../migrate/run-migrations.js';
@@ -22,6 +23,7 @@ import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js
 import * as claims from './claim.js';
 import { type Connection, isMemoryFile } from './connection.js';
 import * as control from './control.js';
+import { diagnose } from './diagnose.js';
 import { enqueue } from './enqueue.js';
 import * as inspect from './inspect.js';
 import * as leases from './leases.js';
@@ -262,6 +264,10 @@ export class SqliteStorage implements Storage {
   async tidy(request: { settled: number; idle: boolean }): Promise<void> {
     if (request.idle) checkpoint(this.#open().db);
     return Promise.resolve();
+  }
+
+  async diagnose(): Promise<Diagnosis[]> {
+    return Promise.resolve(diagnose(this.#open().db));
   }
 
   async watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable> {
