@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createJiti } from 'jiti';
 import { type ParsedConfig, parseConfig } from '../client/define-config.js';
 import { isMillraceError, MillraceError } from '../internal/errors.js';
 
@@ -16,6 +15,8 @@ export interface LoadedConfig extends ParsedConfig {
  * @throws MillraceError `config-invalid`, naming the file and what it met
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
+  // Most of the time that a command takes to start, so only where there is a config.
+  const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, {
     alias: { millrace: fileURLToPath(new URL('../index.js', import.meta.url)) },
     interopDefault: true,

@@ -42,12 +42,20 @@ function addCommand(program: Command, spec: CommandSpec, options: ProgramOptions
       await options.run(spec, command.args, command.optsWithGlobals());
     });
   spec.addOptions?.(command);
-  const details = spec.details === undefined ? '' : `\n${spec.details}\n`;
+  const details = spec.details === undefined ? '' : `\n${wrapped(spec.details, options.helpWidth)}\n`;
   const title = spec.examples.length > 1 ? 'Examples' : 'Example';
   command.addHelpText(
     'after',
     `${details}\n${title}:\n${spec.examples.map((line) => `  $ ${line}`).join('\n')}`,
   );
+}
+
+/** Paragraphs, one a line of the text, broken between words. */
+function wrapped(text: string, width: number): string {
+  return text
+    .split('\n')
+    .map((paragraph) => paragraph.replace(new RegExp(`(.{1,${width}})(?: +|$)`, 'g'), '$1\n').trimEnd())
+    .join('\n');
 }
 
 function prepare(command: Command, { writeOut, helpWidth }: ProgramOptions): Command {

@@ -67,7 +67,7 @@ function refusal(about: {
     return `job ${id} was not retried: another job holds its unique key. Wait for that one to end, or cancel it [duplicate]`;
   }
   if (outcome === 'already-final') {
-    const fix = 'A job that has ended can be retried or deleted';
+    const fix = status === 'completed' ? 'It can only be deleted' : 'It can be retried or deleted';
     return `job ${id} has ended already, it is ${status}. ${fix} [job-already-final]`;
   }
   const fix =

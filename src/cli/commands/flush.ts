@@ -17,8 +17,8 @@ export const flush: CommandSpec<Flags> = {
   name: 'flush',
   summary: 'run everything that is due, then end',
   details:
-    'Also what becomes due meanwhile; no retry and no delayed job is waited for. failed: due again later; buried: out of\n' +
-    'attempts; put back: not run to its end and not charged. Exit 0, also when jobs failed.',
+    'Also what becomes due meanwhile; no retry and no delayed job is waited for. failed: due again later; buried: out of attempts; ' +
+    'put back: not run to its end and not charged. Exit 0, also when jobs failed.',
   examples: ['millrace flush', 'millrace flush --queue media,default --json'],
   addOptions(command) {
     addSettingOptions(command, workerSettingNames);

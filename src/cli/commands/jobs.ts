@@ -57,8 +57,8 @@ export const jobs: CommandSpec<Flags> = {
   name: 'jobs',
   summary: 'list jobs',
   details:
-    'Order: processing, pending, blocked, buried, cancelled, completed; pending ones as they will be taken, the others\n' +
-    'newest first. ID is the end of the id, and enough to name the job by; --json has it in full.',
+    'Order: processing, pending, blocked, buried, cancelled, completed; pending ones as they will be taken, the others newest first.\n' +
+    'ID is the end of the id, and enough to name the job by; --json has it in full.',
   examples: ['millrace jobs --status buried', 'millrace jobs --queue media --limit 100 --json'],
   addOptions(command) {
     command

@@ -1,5 +1,6 @@
 import type { PurgeableStatus } from '../../client/control.js';
 import { formatDuration, parseDuration } from '../../internal/duration.js';
+import { expectedGot, MillraceError } from '../../internal/errors.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { openSession } from '../session.js';
@@ -10,6 +11,18 @@ interface Flags {
 }
 
 const dayMs = 86_400_000;
+
+const purgeable: readonly string[] = ['completed', 'cancelled', 'buried'] satisfies PurgeableStatus[];
+
+function parseStatuses(list = 'completed,cancelled'): PurgeableStatus[] {
+  const words = list.split(',').map((word) => word.trim());
+  const wrong = words.find((word) => !purgeable.includes(word));
+  if (wrong === undefined) return words as PurgeableStatus[];
+  throw new MillraceError(
+    'usage-invalid',
+    expectedGot({ what: '--status', expected: `one of ${purgeable.join(', ')}`, got: wrong }),
+  );
+}
 
 export const purge: CommandSpec<Flags> = {
   name: 'purge',
@@ -31,10 +44,10 @@ export const purge: CommandSpec<Flags> = {
     const retentionMs = session.setup.settings.values.retentionDays * dayMs;
     const olderThanMs =
       olderThan === undefined ? retentionMs : parseDuration(olderThan, { name: '--older-than' });
-    const statuses = (status ?? 'completed,cancelled').split(',').map((word) => word.trim());
+    const statuses = parseStatuses(status);
     const purged = await session.client.purge({
       olderThan: olderThanMs,
-      statuses: statuses as PurgeableStatus[],
+      statuses,
     });
     context.terminal.answer({ purged, statuses, olderThanMs }, () =>
       context.terminal.line(

@@ -7,7 +7,7 @@ interface Flags {
 }
 
 const risk =
-  '--force takes every lease that has expired. A worker that lives but lost sight of the database may still be\n' +
+  '--force takes every lease that has expired. A worker that lives but lost sight of the database may still be ' +
   'running its job, so that job can run twice; the late result of the first run is refused.';
 
 export const recover: CommandSpec<Flags> = {

@@ -15,9 +15,9 @@ export const work: CommandSpec<Flags> = {
   name: 'work',
   summary: 'run jobs until it is told to stop',
   details:
-    'TERM or INT: running jobs may end within the stop timeout, the rest is put back uncharged; a second signal does\n' +
-    'that at once. A database that is away is waited for. Exit: 0 stopped, 64 cannot be configured, 1 another start\n' +
-    'is needed (an unmigrated schema), 70 an exception of its code, 130 or 143 forced by a signal.',
+    'TERM or INT: running jobs may end within the stop timeout, the rest is put back uncharged; a second signal does ' +
+    'that at once. A database that is away is waited for.\n' +
+    'Exit: 0 stopped, 64 cannot be configured, 1 another start is needed (an unmigrated schema), 70 an exception of its code, 130 or 143 forced by a signal.',
   examples: ['millrace work', 'millrace work --queue critical,default --concurrency 20'],
   addOptions(command) {
     addSettingOptions(command, workerSettingNames);

@@ -26,7 +26,7 @@ export const workers: CommandSpec = {
   name: 'workers',
   summary: 'list the workers that are registered',
   details:
-    'STATUS: active, drain or standby (what operators want of it); stale: silent for three heartbeats;\n' +
+    'STATUS: active, drain or standby (what operators want of it); stale: silent for three heartbeats; ' +
     'offline: it said goodbye, or was silent for WORKER_TTL.',
   examples: ['millrace workers', 'millrace workers --json'],
   async run(context) {
