@@ -1,0 +1,5 @@
+import { describe } from 'vitest';
+import { engineAvailable } from '../../support/engines.js';
+import { clientSuite } from './client-suite.js';
+
+describe.skipIf(!engineAvailable('sqlite'))('client on a database', () => clientSuite('sqlite'));
