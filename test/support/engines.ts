@@ -1,14 +1,20 @@
 import type { Engine } from '../../src/storage/capabilities.js';
 import { createStorage } from '../../src/storage/open-storage.js';
-import type { Storage } from '../../src/storage/storage.js';
+import type { Storage, StorageClock } from '../../src/storage/storage.js';
 import type { EngineFixture } from '../conformance/stage.js';
 import { serverAvailable, testDatabase } from './servers.js';
 import { tempDir } from './temp.js';
+
+/** The clock of everything that is opened on one database; a test's own storages can follow it too. */
+export interface TestClock extends StorageClock {
+  advance(ms: number): void;
+}
 
 /** An empty database of one engine, and how others reach it. */
 export interface TestEngine extends EngineFixture {
   /** As users write it; with it another process opens the same database. */
   readonly address: string;
+  readonly clock: TestClock;
 }
 
 /** Whether tests of this engine can run here: `describe.skipIf(!engineAvailable('postgres'))`. */
@@ -19,10 +25,9 @@ export function engineAvailable(engine: Engine): boolean {
 /** Creates an empty database, migrates and opens it. The clock of all its storages is moved by the test alone. */
 export async function openEngine(engine: Engine): Promise<TestEngine> {
   const database = await emptyDatabase(engine);
-  let offsetMs = 0;
+  const clock = testClock();
   const opened: Storage[] = [];
   const open = async (): Promise<Storage> => {
-    const clock = { offsetMs: () => offsetMs };
     const storage = await createStorage(database.address, { clock, migrate: 'auto' });
     await storage.open();
     opened.push(storage);
@@ -31,11 +36,7 @@ export async function openEngine(engine: Engine): Promise<TestEngine> {
   return {
     address: database.address,
     storage: await open(),
-    clock: {
-      advance(ms) {
-        offsetMs += ms;
-      },
-    },
+    clock,
     ...(engine === 'memory' ? {} : { another: open }),
     async [Symbol.asyncDispose]() {
       for (const storage of opened) await storage.close();
@@ -61,4 +62,14 @@ export async function emptyDatabase(engine: Engine): Promise<{ address: string }
       return { address: database.url, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() };
     }
   }
+}
+
+function testClock(): TestClock {
+  let offsetMs = 0;
+  return {
+    offsetMs: () => offsetMs,
+    advance(ms) {
+      offsetMs += ms;
+    },
+  };
 }

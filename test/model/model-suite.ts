@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Engine } from '../../src/storage/capabilities.js';
+import type { Storage } from '../../src/storage/storage.js';
+import { engineAvailable, openEngine, type TestClock, type TestEngine } from '../support/engines.js';
+import { recordingCalls, seamMethods } from './call-record.js';
+import { nextOperation } from './generate.js';
+import { type Difference, Lockstep } from './lockstep.js';
+import type { Operation } from './operation.js';
+import { Random } from './random.js';
+import { report, shrink } from './shrink.js';
+
+export interface ModelSuiteOptions {
+  readonly engine: Engine;
+  readonly sequences: number;
+}
+
+const OPERATIONS = 50;
+/** Runs a test; a failure names the one that failed. */
+const CHUNKS = 10;
+
+/** Random calls in random order: whatever the engine answers and shows, the memory storage answers and shows too. */
+export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
+  const seed = Number(process.env.MILLRACE_TEST_SEED ?? randomBytes(4).readUInt32LE());
+
+  describe.skipIf(!engineAvailable(engine))(
+    `[${engine}] against the model, MILLRACE_TEST_SEED=${seed}`,
+    () => {
+      const calls = new Set<string>();
+      let fixture: TestEngine | undefined;
+      const close = async (): Promise<void> => {
+        await fixture?.[Symbol.asyncDispose]();
+        fixture = undefined;
+      };
+      const sequence = async (index: number): Promise<FailedSequence | null> => {
+        fixture ??= await openEngine(engine);
+        const storage = recordingCalls(fixture.storage, calls);
+        return runSequence(storage, fixture.clock, seed + index);
+      };
+      afterAll(close);
+
+      for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
+        const size = sequences / CHUNKS;
+        const first = chunk * size;
+        test(`sequences ${first} to ${first + size - 1} agree`, { timeout: 180_000 }, async () => {
+          for (let index = first; index < first + size; index += 1) {
+            const failed = await sequence(index);
+            if (failed === null) continue;
+            // What it left behind must not fail the next one.
+            await close();
+            expect.fail(await explain(engine, seed, index, failed));
+          }
+        });
+      }
+
+      test('every method of the seam was met', () => {
+        expect([...seamMethods].filter((method) => !calls.has(method))).toEqual([]);
+      });
+    },
+  );
+}
+
+export interface FailedSequence {
+  readonly operations: readonly Operation[];
+  readonly run: string;
+  readonly difference: Difference;
+}
+
+async function runSequence(storage: Storage, clock: TestClock, seed: number): Promise<FailedSequence | null> {
+  const random = new Random(seed);
+  const run = newRun();
+  const lockstep = new Lockstep(run, storage, clock);
+  const operations: Operation[] = [];
+  await lockstep.start();
+  let difference: Difference | null = null;
+  while (operations.length < OPERATIONS && difference === null) {
+    const operation = nextOperation(random, lockstep.world);
+    operations.push(operation);
+    difference = await lockstep.step(operation);
+  }
+  difference ??= (await lockstep.lookClosely()) ?? (await lockstep.drain());
+  return difference === null ? null : { operations, run, difference };
+}
+
+/** Finds a shorter sequence that still differs, each try in a database of its own. */
+async function explain(engine: Engine, seed: number, index: number, failed: FailedSequence): Promise<string> {
+  const smallest = await shrink(failed, async (operations) => {
+    await using fresh = await openEngine(engine);
+    return await replay(fresh.storage, fresh.clock, failed.run, operations);
+  });
+  return `sequence ${index} of MILLRACE_TEST_SEED=${seed}:\n${report(smallest)}`;
+}
+
+async function replay(
+  storage: Storage,
+  clock: TestClock,
+  run: string,
+  operations: readonly Operation[],
+): Promise<FailedSequence | null> {
+  const lockstep = new Lockstep(run, storage, clock);
+  lockstep.world.ids.push(
+    ...new Set(
+      operations.flatMap((each) => (each.method === 'enqueue' ? each.jobs.map(({ id }) => id) : [])),
+    ),
+  );
+  await lockstep.start();
+  for (const operation of operations) {
+    const difference = await lockstep.step(operation);
+    if (difference !== null) return { operations, run, difference };
+  }
+  const difference = (await lockstep.lookClosely()) ?? (await lockstep.drain());
+  return difference === null ? null : { operations, run, difference };
+}
+
+let runs = Math.floor(Date.now() / 1_000) % 0x10000000;
+
+/** Eight hex characters that no other run of this database has. */
+function newRun(): string {
+  runs += 1;
+  return runs.toString(16).padStart(8, '0');
+}

@@ -1,0 +1,60 @@
+import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
+import type { NewLogLine } from '../../src/storage/job-log.js';
+import type { JobFilter } from '../../src/storage/job-record.js';
+import type { NewJob } from '../../src/storage/new-job.js';
+import type { Settlement, TakeBack } from '../../src/storage/settlement.js';
+import type { WorkerReport } from '../../src/storage/worker-record.js';
+
+/** A new job whose absolute due time is told from the start of the run. */
+export type PlannedJob = Omit<NewJob, 'due'> & {
+  readonly due: { readonly inMs: number } | { readonly startPlusMs: number };
+};
+
+/** A decision without the lease end it saw: each storage has its own; `stale` misses it. */
+export type PlannedTakeBack = WithoutLeaseEnd<TakeBack> & { readonly stale: boolean };
+
+/** Of each kind by itself, so that the kinds stay apart. */
+type WithoutLeaseEnd<One> = One extends TakeBack ? Omit<One, 'leaseUntilMs'> : never;
+
+/** One call of the seam, as data: it can be printed, repeated and left out. */
+export type Operation =
+  | { readonly method: 'enqueue'; readonly jobs: readonly PlannedJob[] }
+  | { readonly method: 'claim'; readonly request: ClaimRequest }
+  | { readonly method: 'settle'; readonly settlements: readonly Settlement[] }
+  | {
+      readonly method: 'exchange';
+      readonly settlements: readonly Settlement[];
+      readonly request: ClaimRequest;
+    }
+  | { readonly method: 'markStarted'; readonly leases: readonly Lease[] }
+  | { readonly method: 'held'; readonly incarnation: string }
+  | { readonly method: 'renew'; readonly incarnation: string; readonly leaseMs: number }
+  | { readonly method: 'peek'; readonly queues: readonly string[]; readonly names: readonly string[] }
+  | { readonly method: 'expired'; readonly expiredForMs: number; readonly limit: number }
+  | { readonly method: 'takeBack'; readonly decisions: readonly PlannedTakeBack[] }
+  | { readonly method: 'retry' | 'bury' | 'cancel' | 'delete' | 'job'; readonly id: string }
+  | { readonly method: 'retryBuried'; readonly queue: string | null; readonly limit: number }
+  | { readonly method: 'setPaused'; readonly queue: string; readonly paused: boolean }
+  | {
+      readonly method: 'purge';
+      readonly statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+      readonly olderThanMs: number;
+    }
+  | { readonly method: 'purgeTraces'; readonly olderThanMs: number }
+  | { readonly method: 'jobs'; readonly filter: JobFilter; readonly limit: number }
+  | { readonly method: 'endings'; readonly ids: readonly string[] }
+  | { readonly method: 'idsEndingIn'; readonly suffix: string }
+  | { readonly method: 'stats'; readonly queue: string | null }
+  | { readonly method: 'appendLog'; readonly lines: readonly NewLogLine[] }
+  | { readonly method: 'log'; readonly id: string; readonly limit: number }
+  | { readonly method: 'register'; readonly report: WorkerReport; readonly aliveMs: number }
+  | { readonly method: 'heartbeat'; readonly report: WorkerReport }
+  | { readonly method: 'unregister'; readonly id: string; readonly incarnation: string }
+  | { readonly method: 'takeDuty'; readonly name: string; readonly holder: string; readonly ttlMs: number }
+  | { readonly method: 'releaseDuty'; readonly name: string; readonly holder: string }
+  | { readonly method: 'tidy'; readonly settled: number; readonly idle: boolean }
+  | { readonly method: 'releaseBlocked' | 'pausedQueues' | 'workers' | 'now' | 'serverUptimeMs' | 'watch' }
+  /** Not of the seam: lets time pass. */
+  | { readonly method: 'advance'; readonly ms: number };
+
+export type Method = Operation['method'];

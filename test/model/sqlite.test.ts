@@ -1,0 +1,3 @@
+import { modelSuite } from './model-suite.js';
+
+modelSuite({ engine: 'sqlite', sequences: 1_000 });
