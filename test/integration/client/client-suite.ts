@@ -75,8 +75,12 @@ export function clientSuite(name: Engine): void {
 
     it('refuses an input that the schema refuses, and writes nothing', async () => {
       await using at = await stage();
-      await expect(at.millrace.dispatch('greet', { name: '' })).rejects.toMatchObject({ code: 'payload-invalid' });
-      await expect(at.millrace.dispatch(note, { big: 10n })).rejects.toMatchObject({ code: 'payload-invalid' });
+      await expect(at.millrace.dispatch('greet', { name: '' })).rejects.toMatchObject({
+        code: 'payload-invalid',
+      });
+      await expect(at.millrace.dispatch(note, { big: 10n })).rejects.toMatchObject({
+        code: 'payload-invalid',
+      });
       await expect(at.millrace.dispatch(note, 'x'.repeat(1024 ** 2))).rejects.toMatchObject({
         code: 'payload-too-large',
       });
@@ -113,9 +117,9 @@ export function clientSuite(name: Engine): void {
       ]);
       expect(others.some(({ deduplicated }) => deduplicated)).toBe(false);
       await one.cancel();
-      expect((await at.millrace.dispatch(note, { a: 1, b: { c: 2, d: 3 } }, { unique: true })).deduplicated).toBe(
-        false,
-      );
+      expect(
+        (await at.millrace.dispatch(note, { a: 1, b: { c: 2, d: 3 } }, { unique: true })).deduplicated,
+      ).toBe(false);
     });
 
     it('of one idempotency key answers with the first job, and refuses another input', async () => {
@@ -123,7 +127,9 @@ export function clientSuite(name: Engine): void {
       const one = await at.millrace.dispatch(note, { a: 1, b: 2 }, { idempotencyKey: 'order-17' });
       const again = await at.millrace.dispatch(note, { b: 2, a: 1 }, { idempotencyKey: 'order-17' });
       expect(again).toMatchObject({ id: one.id, deduplicated: true });
-      await expect(at.millrace.dispatch(note, { a: 2 }, { idempotencyKey: 'order-17' })).rejects.toMatchObject({
+      await expect(
+        at.millrace.dispatch(note, { a: 2 }, { idempotencyKey: 'order-17' }),
+      ).rejects.toMatchObject({
         code: 'idempotency-conflict',
         details: { conflictsWith: one.id },
       });
@@ -134,7 +140,10 @@ export function clientSuite(name: Engine): void {
       const first = await at.millrace.dispatch('greet', { name: 'a' });
       const second = await at.millrace.dispatch('greet', { name: 'b' }, { after: first });
       const both = await at.millrace.dispatch('greet', { name: 'c' }, { after: [first.id, second] });
-      expect(await both.job()).toMatchObject({ status: 'blocked', waitsFor: expect.arrayContaining([first.id]) });
+      expect(await both.job()).toMatchObject({
+        status: 'blocked',
+        waitsFor: expect.arrayContaining([first.id]),
+      });
       await worked(at.millrace);
       expect(await both.result({ timeout: '5s' })).toBe('Hello c');
       await expect(at.millrace.dispatch(note, {}, { after: uuidv7() })).rejects.toMatchObject({
@@ -223,7 +232,10 @@ export function clientSuite(name: Engine): void {
       ]);
       await expect(bulk).rejects.toMatchObject({
         code: 'idempotency-conflict',
-        details: { refused: [{ index: 1, code: 'idempotency-conflict' }], ids: [expect.any(String), null, expect.any(String)] },
+        details: {
+          refused: [{ index: 1, code: 'idempotency-conflict' }],
+          ids: [expect.any(String), null, expect.any(String)],
+        },
       });
       expect((await at.millrace.stats('default')).pending).toBe(3);
     });
@@ -292,7 +304,11 @@ export function clientSuite(name: Engine): void {
       await millrace.bury(old.id);
       await millrace.dispatch(note, 'same', { unique: true });
       const handles = await millrace.dispatchMany(
-        Array.from({ length: 601 }, (_, n) => ({ job: 'note', input: n, options: { queue: n < 600 ? 'default' : 'x' } })),
+        Array.from({ length: 601 }, (_, n) => ({
+          job: 'note',
+          input: n,
+          options: { queue: n < 600 ? 'default' : 'x' },
+        })),
       );
       await Promise.all(handles.map(({ id }) => millrace.bury(id)));
       expect(await millrace.retryBuried({ queue: 'default' })).toEqual({ retried: 600, duplicates: 1 });
@@ -318,7 +334,9 @@ export function clientSuite(name: Engine): void {
     it('purge deletes what ended, by age and status', async () => {
       await using at = await stage();
       const { millrace } = at;
-      const ids = (await millrace.dispatchMany([1, 2, 3].map((input) => ({ job: 'note', input })))).map(({ id }) => id);
+      const ids = (await millrace.dispatchMany([1, 2, 3].map((input) => ({ job: 'note', input })))).map(
+        ({ id }) => id,
+      );
       await millrace.cancel(ids[0] as string);
       await millrace.bury(ids[1] as string);
       expect(await millrace.purge()).toBe(0);
@@ -326,7 +344,9 @@ export function clientSuite(name: Engine): void {
       expect(await millrace.purge()).toBe(1);
       expect(await millrace.purge({ olderThan: '1d', statuses: ['buried'] })).toBe(1);
       expect((await millrace.jobs()).jobs.map(({ id }) => id)).toEqual([ids[2]]);
-      await expect(millrace.purge({ statuses: ['pending' as never] })).rejects.toMatchObject({ code: 'option-invalid' });
+      await expect(millrace.purge({ statuses: ['pending' as never] })).rejects.toMatchObject({
+        code: 'option-invalid',
+      });
     });
   });
 
@@ -370,7 +390,9 @@ export function clientSuite(name: Engine): void {
       const millrace: Millrace = new Millrace({ database: at.engine.storage, jobs: [talk] });
       await using worker = millrace.worker({ queues: ['default'] });
       await worker.start();
-      expect(await millrace.workers()).toMatchObject([{ id: worker.id, status: 'active', handlers: ['talk'] }]);
+      expect(await millrace.workers()).toMatchObject([
+        { id: worker.id, status: 'active', handlers: ['talk'] },
+      ]);
       const handle = await millrace.dispatch('talk');
       expect(await handle.result({ timeout: '5s' })).toBeUndefined();
       const lines = await millrace.log(handle.id);
@@ -389,7 +411,16 @@ export function clientSuite(name: Engine): void {
       const { millrace, engine } = at;
       const { id } = await millrace.dispatch(note);
       const token = '0123456789abcdef'.repeat(2);
-      const claim = { token, workerId: 'w-gone', leaseMs: 1000, queues: ['default'], names: ['note'], limit: 1, start: 1, alone: false };
+      const claim = {
+        token,
+        workerId: 'w-gone',
+        leaseMs: 1000,
+        queues: ['default'],
+        names: ['note'],
+        limit: 1,
+        start: 1,
+        alone: false,
+      };
       expect(await engine.storage.claim(claim)).toHaveLength(1);
       expect(await millrace.recover()).toMatchObject({ retried: {}, waiting: 0 });
       engine.clock.advance(2000);
@@ -403,7 +434,12 @@ export function clientSuite(name: Engine): void {
     it('tell of the life of jobs, and listeners that fail disturb nothing', async () => {
       const logged: string[] = [];
       const quiet = (): void => undefined;
-      const logger = { debug: quiet, info: quiet, warn: quiet, error: (text: string) => void logged.push(text) };
+      const logger = {
+        debug: quiet,
+        info: quiet,
+        warn: quiet,
+        error: (text: string) => void logged.push(text),
+      };
       await using at = await stage({ logger });
       const { millrace } = at;
       const told: string[] = [];
