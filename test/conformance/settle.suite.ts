@@ -220,6 +220,21 @@ export function settleSuite(stage: Stage): void {
     expect(await stage.statuses(ids)).toEqual(['buried', 'cancelled', 'completed', 'pending', 'pending']);
   });
 
+  for (const verdict of [...endingVerdicts(), ...returningVerdicts()]) {
+    test(`a job that is gone does not keep its neighbour in one call from being ${verdict.kind}`, async () => {
+      const queue = stage.queue();
+      const job = await stage.running(queue);
+      const gone = { id: stage.newJob(queue).id, token: stage.token() };
+      const calls = [
+        settlement(gone, verdict),
+        settlement(job, verdict),
+        settlement({ ...gone, token: job.token }),
+      ];
+      expect(await stage.storage.settle(calls)).toEqual(['already-final', 'done', 'already-final']);
+      expect((await stage.record(job.id)).status).not.toBe('processing');
+    });
+  }
+
   test('the same lease twice in one call is ended once, by the first', async () => {
     const queue = stage.queue();
     await stage.addMany(queue, 2);
