@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
-import { MillraceError } from '../../internal/errors.js';
+import { expectedGot, MillraceError } from '../../internal/errors.js';
 import { ClaimedQueues } from './claimed-queues.js';
 import { isBusy, toMillraceError } from './errors.js';
 import { Kinds } from './kinds.js';
@@ -110,7 +110,8 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   try {
     // Waiting inside the driver would stop the event loop: who finds the file locked tries again later instead.
     db = new Database(file, { timeout: 0 });
-    db.pragma('journal_mode = WAL');
+    const mode = db.pragma('journal_mode = WAL', { simple: true });
+    if (mode !== 'wal' && !isMemoryFile(file)) throw noWal(file, mode);
     db.pragma(`synchronous = ${options.synchronous}`);
     db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     return new Connection(db, file);
@@ -131,6 +132,19 @@ async function loadDriver(): Promise<typeof BetterSqlite3> {
       { cause },
     );
   }
+}
+
+function noWal(file: string, mode: unknown): MillraceError {
+  return new MillraceError(
+    'database-unreachable',
+    expectedGot({
+      what: `journal mode of the SQLite file ${file}`,
+      expected: 'wal, which readers and a writer can share',
+      got: mode,
+      fix: 'Its file system cannot share memory between processes: keep the file on a local disk.',
+    }),
+    { retryable: false, details: { file } },
+  );
 }
 
 function makeFolder(file: string): void {

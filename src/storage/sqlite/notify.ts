@@ -4,6 +4,10 @@
  * system reports. Reports of our own commits look the same; `data_version`, which only other connections change, tells
  * them apart. What changed is not known, so such a wake-up names no queue.
  *
+ * The report comes before the commit counts: the file is written first, then synced (under FULL), and only then do others
+ * see it, by a change in shared memory that nobody reports. So each report is followed by several looks, at once and
+ * then after 1, 2, 4 … 128 ms.
+ *
  * SQLite keeps the -wal file for as long as a connection is open. Should it be replaced all the same, the watch on the
  * folder notices the new one. Where nothing is reported (network file systems), the poll of the waiting worker remains.
  */
@@ -16,6 +20,8 @@ import { isBusy } from './errors.js';
 export type OnWake = (queues: readonly string[] | null) => void;
 
 const dataVersion = 'pragma data_version';
+/** After a report: the last look comes 255 ms later. */
+const mostLooks = 8;
 
 export class WakeUps {
   readonly #db: Connection;
@@ -24,7 +30,9 @@ export class WakeUps {
   #walWatch: FSWatcher | undefined;
   #folderWatch: FSWatcher | undefined;
   #seenVersion = 0;
-  #isLooking = false;
+  #isLookDue = false;
+  #looks = 0;
+  #nextLook: NodeJS.Timeout | undefined;
 
   constructor(db: Connection, logger: Logger) {
     this.#db = db;
@@ -68,13 +76,13 @@ export class WakeUps {
       if (event !== 'rename' || name !== walName) return;
       this.#walWatch?.close();
       this.#watchWal();
-      this.#look();
+      this.#reported();
     });
     this.#watchWal();
   }
 
   #watchWal(): void {
-    this.#walWatch = this.#open(`${this.#db.file}-wal`, () => this.#look());
+    this.#walWatch = this.#open(`${this.#db.file}-wal`, () => this.#reported());
   }
 
   #open(path: string, onEvent: (event: string, name: string | null) => void): FSWatcher | undefined {
@@ -98,31 +106,43 @@ export class WakeUps {
     );
   }
 
-  /** Many reports of one turn of the loop are one look. */
-  #look(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  /** Many reports of one turn of the loop are one look; each begins the looking anew. */
+  #reported(): void {
+    this.#looks = 0;
+    if (this.#isLookDue) return;
+    this.#isLookDue = true;
+    clearTimeout(this.#nextLook);
     setImmediate(() => {
-      this.#isLooking = false;
-      if (this.#watchers.size === 0) return;
-      const version = this.#version();
-      if (version === this.#seenVersion) return;
-      this.#seenVersion = version;
-      this.#tell(null);
+      this.#isLookDue = false;
+      this.#look();
     });
+  }
+
+  #look(): void {
+    if (this.#watchers.size === 0) return;
+    if (this.#looks < mostLooks) {
+      this.#nextLook = setTimeout(() => this.#look(), 2 ** this.#looks).unref();
+      this.#looks += 1;
+    }
+    const version = this.#version();
+    if (version === this.#seenVersion) return;
+    this.#seenVersion = version;
+    this.#tell(null);
   }
 
   #version(): number {
     try {
       return this.#db.value<number>(dataVersion) ?? 0;
     } catch (error) {
-      // Held for a moment by another connection, which is reason enough to look again.
+      // Held for a moment by another connection, which is reason enough to wake up.
       if (isBusy(error)) return this.#seenVersion - 1;
-      throw error;
+      this.#unwatchable(this.#db.file, error);
+      return this.#seenVersion;
     }
   }
 
   #closeFiles(): void {
+    clearTimeout(this.#nextLook);
     this.#walWatch?.close();
     this.#folderWatch?.close();
     this.#walWatch = undefined;

@@ -82,15 +82,18 @@ function recordDeath(tx: Transaction, job: JobRow, decision: TakeBack): void {
   }
 }
 
-/** A page of blocked jobs that wait for nothing that could still end; `last` is null after the last page. */
+/** A page of blocked jobs: those that wait for nothing that could still end, and where the next page begins. */
 export function releasable(
   db: Connection,
-  after: number,
+  after: sql.BlockedPlace,
   size: number,
-): { readonly rows: number[]; readonly last: number | null } {
-  const blocked = db.values<number>(sql.blockedAfter, after, size);
-  const rows = blocked.filter((row) => db.values<number | null>(sql.openParents, row).every(hasEnded));
-  return { rows, last: blocked.length < size ? null : (blocked.at(-1) ?? null) };
+): { readonly rows: number[]; readonly last: sql.BlockedPlace | null } {
+  const blocked = db.all<sql.BlockedPlace>(sql.blockedAfter, after.queue, after.row, size);
+  const rows = blocked.map(({ row }) => row);
+  return {
+    rows: rows.filter((row) => db.values<number | null>(sql.openParents, row).every(hasEnded)),
+    last: blocked.length < size ? null : (blocked.at(-1) ?? null),
+  };
 }
 
 const hasEnded = (status: number | null): boolean => status === null || status >= firstFinalCode;

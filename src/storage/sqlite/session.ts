@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MillraceError } from '../../internal/errors.js';
 import { type Logger, silentLogger } from '../../internal/logger.js';
 import type { MigrationReport } from '../migrate/run-migrations.js';
 import type { StorageOptions } from '../storage.js';
@@ -26,6 +27,7 @@ export class Session {
   readonly #writer: Writer;
   readonly #offsetMs: () => number;
   readonly #deadlineMs: number;
+  #isClosed = false;
 
   private constructor(db: Connection, migrated: MigrationReport, options: SessionOptions) {
     const logger: Logger = options.logger ?? silentLogger;
@@ -62,7 +64,7 @@ export class Session {
   }
 
   write<T>(name: string, rows: number, run: (tx: Transaction) => T): Promise<T> {
-    return this.#writer.write(name, rows, run);
+    return this.#isClosed ? Promise.reject(this.#closed(name)) : this.#writer.write(name, rows, run);
   }
 
   /** Up to `total` rows by transactions of at most 1,000, until one finds less than it might have taken. */
@@ -84,6 +86,7 @@ export class Session {
 
   /** Everything it reads belongs to one moment. */
   read<T>(name: string, run: (db: Connection, nowMs: number) => T): Promise<T> {
+    if (this.#isClosed) return Promise.reject(this.#closed(name));
     try {
       return Promise.resolve(this.#snapshot(run));
     } catch (error) {
@@ -96,9 +99,14 @@ export class Session {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.wakeUps.close();
     this.#writer.close();
     this.db.close();
+  }
+
+  #closed(name: string): MillraceError {
+    return new MillraceError('closed', `${name}: the storage of the SQLite file ${this.db.file} was closed`);
   }
 
   #snapshot<T>(run: (db: Connection, nowMs: number) => T): T {

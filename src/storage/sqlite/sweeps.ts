@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type BuriedPage, retryBuriedPage } from './control.js';
+import type { BlockedPlace } from './queries/recover.js';
 import { releasable, release } from './recover.js';
 import type { Session } from './session.js';
 
@@ -30,8 +31,8 @@ export async function retryBuried(
 /** Looks without the write lock; only what it finds is written. */
 export async function releaseBlocked(session: Session, limit: number): Promise<number> {
   let moved = 0;
-  for (let after: number | null = 0; after !== null && moved < limit; ) {
-    const from: number = after;
+  for (let after: BlockedPlace | null = { queue: 0, row: 0 }; after !== null && moved < limit; ) {
+    const from: BlockedPlace = after;
     const page = await session.read('releaseBlocked', (db) => releasable(db, from, pageSize));
     const rows = page.rows.slice(0, limit - moved);
     if (rows.length > 0)

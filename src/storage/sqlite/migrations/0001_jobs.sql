@@ -64,7 +64,7 @@ create unique index jobs_id on jobs (id);
 create index jobs_claim on jobs (queue, kind, line, rank, due_at, id) where status = 0;
 -- An incarnation's leases are a range of tokens.
 create index jobs_lease on jobs (token) where status = 2;
-create index jobs_blocked on jobs (row, queue) where status = 1;
+create index jobs_blocked on jobs (queue) where status = 1;
 create index jobs_listed on jobs (status, id) where status not in (0, 2);
 create index jobs_ended on jobs (status, finished_at) where status >= 3 and retention_ms is null;
 create index jobs_ended_kept on jobs (status, retention_ms, finished_at) where status >= 3 and retention_ms is not null;

@@ -33,7 +33,7 @@ export const claimRange = `
 
 /** By primary key: rows that were chosen in this transaction, as a JSON array. */
 export const claimRows = `
-  update jobs set ${lend}
+  update jobs not indexed set ${lend}
   where row in (select value from json_each(?)) and status = 0
   returning ${returned}`;
 

@@ -15,7 +15,7 @@ export const purgeable = `
   select row from jobs indexed by jobs_ended
   where status = ? and status >= 3 and retention_ms is null and finished_at <= ?
     and (tied & 1 = 0 or not exists (
-      select 1 from edges e indexed by edges_parent join jobs c on c.row = e.child
+      select 1 from edges e indexed by edges_parent cross join jobs c not indexed on c.row = e.child
       where e.parent = jobs.row and c.status < 3))
   order by finished_at limit ?`;
 
@@ -24,7 +24,7 @@ export const purgeableKept = `
   select row from jobs indexed by jobs_ended_kept
   where status = ? and status >= 3 and retention_ms is not null and retention_ms = ? and finished_at <= ?
     and (tied & 1 = 0 or not exists (
-      select 1 from edges e indexed by edges_parent join jobs c on c.row = e.child
+      select 1 from edges e indexed by edges_parent cross join jobs c not indexed on c.row = e.child
       where e.parent = jobs.row and c.status < 3))
   order by finished_at limit ?`;
 

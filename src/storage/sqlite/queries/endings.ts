@@ -42,7 +42,7 @@ export const chargeAttempt = 'update jobs set attempts = attempts + 1, errors = 
 /** Index edges_parent, then by primary key. */
 export const waitingDependents = `
   select e.child as row, j.policy
-  from edges e indexed by edges_parent join jobs j on j.row = e.child
+  from edges e indexed by edges_parent cross join jobs j not indexed on j.row = e.child
   where e.parent = ? and e.open = 1 and j.status = 1`;
 
 /** By primary key. */

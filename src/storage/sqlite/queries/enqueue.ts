@@ -24,7 +24,7 @@ export const parentOf = 'select row, status from jobs indexed by jobs_id where i
 /** By primary key. */
 export const idempotencyHolder = `
   select k.input_hash as inputHash, j.id
-  from idempotency_keys k join jobs j on j.row = k.job
+  from idempotency_keys k cross join jobs j not indexed on j.row = k.job
   where k.key = ?`;
 
 export const insertIdempotency = 'insert into idempotency_keys (key, input_hash, job) values (?, ?, ?)';

@@ -44,7 +44,7 @@ export const recordOf = `
 
 /** By primary keys. */
 export const waitsFor = `
-  select p.id from edges e join jobs p on p.row = e.parent where e.child = ? and e.open = 1 order by e.parent`;
+  select p.id from edges e cross join jobs p not indexed on p.row = e.parent where e.child = ? and e.open = 1 order by e.parent`;
 
 /** Index jobs_id. */
 export const endingOf = 'select status, result, errors, reason from jobs indexed by jobs_id where id = ?';

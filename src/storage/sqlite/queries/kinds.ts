@@ -11,7 +11,7 @@ export const insertKind = 'insert or ignore into kinds (queue, name) values (?, 
 /** By primary key; usually nothing. */
 export const kindsAfter = `
   select k.id, k.queue as queueId, q.name as queue, k.name
-  from kinds k join queues q on q.id = k.queue
+  from kinds k cross join queues q on q.id = k.queue
   where k.id > ? order by k.id`;
 
 /** Index queues_paused, usually empty. */

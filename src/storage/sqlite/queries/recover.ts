@@ -31,13 +31,19 @@ export const countDeath = 'update jobs set deaths = deaths + 1, errors = ? where
 /** By primary key. Line −1 is kept once given. */
 export const afterDeath = 'update jobs set due_at = ?, line = min(line, ?) where row = ?';
 
-/** Index jobs_blocked, in pages by row. */
+export interface BlockedPlace {
+  readonly queue: number;
+  readonly row: number;
+}
+
+/** Index jobs_blocked, covered, in pages. */
 export const blockedAfter = `
-  select row from jobs indexed by jobs_blocked where status = 1 and row > ? order by row limit ?`;
+  select queue, row from jobs indexed by jobs_blocked
+  where status = 1 and (queue, row) > (?, ?) order by queue, row limit ?`;
 
 /** By primary keys. A parent that is gone has no row. */
 export const openParents = `
-  select p.status from edges e left join jobs p on p.row = e.parent where e.child = ? and e.open = 1`;
+  select p.status from edges e left join jobs p not indexed on p.row = e.parent where e.child = ? and e.open = 1`;
 
 export const closeEdges = 'update edges set open = 0 where child = ?';
 

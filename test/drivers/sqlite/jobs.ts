@@ -1,0 +1,44 @@
+import { randomBytes } from 'node:crypto';
+import { uuidv7 } from '../../../src/internal/uuid.js';
+import type { ClaimedJob, ClaimRequest } from '../../../src/storage/claimed-job.js';
+import type { NewJob } from '../../../src/storage/new-job.js';
+import type { Settlement } from '../../../src/storage/settlement.js';
+
+/** A job as the client would hand it over, with what a test wants otherwise. */
+export function newJob(differences: Partial<NewJob> = {}): NewJob {
+  return {
+    id: uuidv7(),
+    name: 'work',
+    queue: 'default',
+    payload: '{"text":"hello"}',
+    priority: 0,
+    due: { inMs: 0 },
+    maxAttempts: 3,
+    retentionMs: null,
+    unique: null,
+    idempotency: null,
+    after: null,
+    ...differences,
+  };
+}
+
+export const newJobs = (count: number, differences: Partial<NewJob> = {}): NewJob[] =>
+  Array.from({ length: count }, () => newJob(differences));
+
+export function claimRequest(differences: Partial<ClaimRequest> = {}): ClaimRequest {
+  const limit = differences.limit ?? 10;
+  return {
+    token: randomBytes(16).toString('hex'),
+    workerId: 'w-1',
+    leaseMs: 45_000,
+    queues: ['default'],
+    names: ['work'],
+    limit,
+    start: limit,
+    alone: false,
+    ...differences,
+  };
+}
+
+export const completed = (jobs: readonly ClaimedJob[]): Settlement[] =>
+  jobs.map(({ id, token }) => ({ id, token, kind: 'completed', result: null }));
