@@ -224,13 +224,10 @@ export function settleSuite(stage: Stage): void {
     test(`a job that is gone does not keep its neighbour in one call from being ${verdict.kind}`, async () => {
       const queue = stage.queue();
       const job = await stage.running(queue);
-      const gone = { id: stage.newJob(queue).id, token: stage.token() };
-      const calls = [
-        settlement(gone, verdict),
-        settlement(job, verdict),
-        settlement({ ...gone, token: job.token }),
-      ];
-      expect(await stage.storage.settle(calls)).toEqual(['already-final', 'done', 'already-final']);
+      const [before, behind] = stage.newJobs(queue, 2).map(({ id }) => ({ id, token: job.token }));
+      if (!before || !behind) throw new Error('two leases');
+      const call = [before, job, behind].map((lease) => settlement(lease, verdict));
+      expect(await stage.storage.settle(call)).toEqual(['already-final', 'done', 'already-final']);
       expect((await stage.record(job.id)).status).not.toBe('processing');
     });
   }
