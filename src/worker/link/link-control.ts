@@ -5,6 +5,7 @@ import type { Storage } from '../../storage/storage.js';
 import type { AdminState, WorkerReport } from '../../storage/worker-record.js';
 import { monotonicMs } from '../monotonic.js';
 import type { Link, LinkListener, LinkSettings, WorkerIdentity, WorkerStatus } from './link.js';
+import { register } from './register.js';
 
 const maxBackoffMs = 15_000;
 const firstBackoffMs = 200;
@@ -103,14 +104,8 @@ export class LinkControl implements Link {
   }
 
   async #register(report: WorkerReport): Promise<void> {
-    const { outcome, adminState } = await this.#storage.register(report, this.#settings.ttlMs);
-    if (outcome === 'taken') {
-      this.#listener.onLog(
-        'error',
-        `another living worker is registered under the id ${report.id}; give this one its own`,
-        { id: report.id },
-      );
-    }
+    const { ttlMs } = this.#settings;
+    const adminState = await register(this.#storage, report, { ttlMs, listener: this.#listener });
     this.#noteAdminState(adminState);
     this.#listener.onRegistered(adminState);
   }

@@ -1,13 +1,18 @@
 /**
  * The main loop's side of the link thread. A thread that dies is started again, with jitter, for ever: the leases it kept
  * are renewed by the next one well within their time.
+ *
+ * A thread takes some 100 ms to come up and to connect. The worker is registered meanwhile over the connection that is
+ * open already, once, so that it can begin: no lease needs the thread before its first renewal is due.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker as Thread } from 'node:worker_threads';
 import { withDeadline } from '../../internal/deadline.js';
+import type { Storage } from '../../storage/storage.js';
 import type { Link, LinkListener, WorkerStatus } from './link.js';
 import type { LinkDownMessage, LinkThreadData, LinkUpMessage } from './link-messages.js';
+import { register } from './register.js';
 
 const restartCapMs = 5_000;
 const startDeadlineMs = 30_000;
@@ -23,6 +28,7 @@ export function linkThreadFile(): string | null {
 
 export class LinkThreadHost implements Link {
   readonly #file: string;
+  readonly #storage: Storage;
   readonly #data: LinkThreadData;
   readonly #listener: LinkListener;
   #thread: Thread | null = null;
@@ -30,11 +36,13 @@ export class LinkThreadHost implements Link {
   #restarts = 0;
   #restartTimer: NodeJS.Timeout | null = null;
   #isStopping = false;
+  #registeredBy: 'nobody' | 'main' | 'thread' = 'nobody';
   #noteStopped: () => void = () => undefined;
   readonly #stopped: Promise<void>;
 
-  constructor(file: string, data: LinkThreadData, listener: LinkListener) {
+  constructor(file: string, storage: Storage, data: LinkThreadData, listener: LinkListener) {
     this.#file = file;
+    this.#storage = storage;
     this.#data = data;
     this.#listener = listener;
     this.#stopped = new Promise((resolve) => {
@@ -42,8 +50,28 @@ export class LinkThreadHost implements Link {
     });
   }
 
+  /** Resolves once the thread is up or the worker is registered from here, whichever comes first. */
   async start(): Promise<void> {
-    await withDeadline(this.#spawn(), { ms: startDeadlineMs, name: 'start of the link thread' });
+    const up = withDeadline(this.#spawn(), { ms: startDeadlineMs, name: 'start of the link thread' });
+    const registered = this.#registerFromHere();
+    try {
+      await Promise.any([up, registered]);
+    } catch {
+      // Both failed. Without its thread the worker cannot be; what storage said is told when the thread meets it.
+      await up;
+    }
+  }
+
+  async #registerFromHere(): Promise<void> {
+    const { identity, settings } = this.#data;
+    const status = { state: 'REGISTER', running: 0, jobsDone: 0, details: {} };
+    const report = { ...identity, ...status, link: 'storage' as const };
+    const listener = this.#listener;
+    const adminState = await register(this.#storage, report, { ttlMs: settings.ttlMs, listener });
+    if (this.#registeredBy !== 'nobody' || this.#isStopping) return;
+    this.#registeredBy = 'main';
+    listener.onAdminState(adminState);
+    listener.onRegistered(adminState);
   }
 
   report(status: WorkerStatus): void {
@@ -54,6 +82,11 @@ export class LinkThreadHost implements Link {
   async stop(deadlineMs: number): Promise<void> {
     this.#isStopping = true;
     if (this.#restartTimer !== null) clearTimeout(this.#restartTimer);
+    await this.#endThread(deadlineMs);
+    if (this.#registeredBy === 'main') await this.#sayGoodbye(deadlineMs);
+  }
+
+  async #endThread(deadlineMs: number): Promise<void> {
     const thread = this.#thread;
     if (thread === null) return;
     this.#post({ type: 'stop', deadlineMs });
@@ -66,6 +99,19 @@ export class LinkThreadHost implements Link {
     }
     await thread.terminate();
     this.#thread = null;
+  }
+
+  /** The thread had not come so far as to register, so it had nothing to take back either. */
+  async #sayGoodbye(deadlineMs: number): Promise<void> {
+    const { id, incarnation } = this.#data.identity;
+    try {
+      const goodbye = this.#storage.unregister(id, incarnation);
+      await withDeadline(goodbye, { ms: deadlineMs, name: 'goodbye to storage' });
+    } catch (error) {
+      this.#listener.onLog('warn', 'could not say goodbye to storage; the registration will lapse', {
+        error: String(error),
+      });
+    }
   }
 
   #spawn(): Promise<void> {
@@ -113,6 +159,7 @@ export class LinkThreadHost implements Link {
     switch (message.type) {
       case 'registered':
         this.#restarts = 0;
+        this.#registeredBy = 'thread';
         this.#listener.onRegistered(message.adminState);
         break;
       case 'snapshot':

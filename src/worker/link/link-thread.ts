@@ -48,6 +48,7 @@ port.on('message', (message: LinkDownMessage) => {
   }
 });
 
+let isOpen = false;
 send({ type: 'ready' });
 const opened = openStoragePatiently(
   async () => {
@@ -59,8 +60,11 @@ const opened = openStoragePatiently(
 );
 try {
   await opened;
-  await link.start();
-  await duties?.start();
+  if (!stopping.signal.aborted) {
+    isOpen = true;
+    await link.start();
+    await duties?.start();
+  }
 } catch (error) {
   if (!stopping.signal.aborted) throw error;
 }
@@ -68,7 +72,8 @@ try {
 async function end(deadlineMs: number): Promise<void> {
   try {
     await duties?.stop({ deadlineMs });
-    await link.stop(deadlineMs);
+    // Not open: nothing was registered from here, and there is nothing to be taken back.
+    if (isOpen) await link.stop(deadlineMs);
     await storage.close();
   } catch (error) {
     logger.warn('the link thread could not end cleanly', { error: String(error) });

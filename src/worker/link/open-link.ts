@@ -27,7 +27,8 @@ export function openLink(
   const file = host.database !== null && storage.capabilities.shared ? linkThreadFile() : null;
   if (host.database !== null && file !== null) {
     const { url: databaseUrl, storageOptions } = host.database;
-    return new LinkThreadHost(file, { databaseUrl, storageOptions, identity, settings, duties }, listener);
+    const data = { databaseUrl, storageOptions, identity, settings, duties };
+    return new LinkThreadHost(file, storage, data, listener);
   }
   if (storage.capabilities.shared) {
     listener.onLog(
