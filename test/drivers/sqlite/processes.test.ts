@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
+import { tempDir } from '../../support/temp.js';
+import { waitFor } from '../../support/wait-for.js';
+import { newJob, newJobs } from './jobs.js';
+import { StorageProcess } from './storage-process.js';
+
+async function opened(file: string): Promise<SqliteStorage & AsyncDisposable> {
+  const storage = new SqliteStorage({ file, synchronous: 'NORMAL' });
+  await storage.open();
+  return Object.assign(storage, { [Symbol.asyncDispose]: () => storage.close() });
+}
+
+describe('[sqlite] several processes on one file', () => {
+  test('that open an empty file at once migrate it once', async () => {
+    await using folder = tempDir('processes');
+    const file = folder.file('new', 'folder', 'queue.db');
+    const processes = await Promise.all([0, 1, 2].map(() => StorageProcess.start(file)));
+    const reports = await Promise.all(processes.map((one) => one.ask('migrate', {})));
+    expect(reports.filter(({ from }) => from === 0)).toHaveLength(1);
+    expect(new Set(reports.map(({ to }) => to)).size).toBe(1);
+    for (const one of processes) await one[Symbol.asyncDispose]();
+  });
+
+  test('drain a queue together, each job once, and both get their share', async () => {
+    await using folder = tempDir('processes');
+    const file = folder.file('queue.db');
+    await using storage = await opened(file);
+    for (let round = 0; round < 6; round += 1) await storage.enqueue(newJobs(1_000));
+    await using first = await StorageProcess.start(file);
+    await using second = await StorageProcess.start(file);
+    const [one, two] = await Promise.all([
+      first.ask('drain', { limit: 50 }),
+      second.ask('drain', { limit: 50 }),
+    ]);
+    expect(new Set([...one, ...two]).size).toBe(6_000);
+    expect(one.length + two.length).toBe(6_000);
+    expect(Math.min(one.length, two.length)).toBeGreaterThan(600);
+    expect(await storage.stats('default')).toMatchObject([{ pending: 0, processing: 0, completed: 6_000 }]);
+  });
+});
+
+describe.each(['NORMAL', 'FULL'] as const)(
+  '[sqlite] wake-ups from another process under %s',
+  (synchronous) => {
+    test('arrive for every commit that follows a quiet moment', async () => {
+      await using folder = tempDir('wake');
+      const file = folder.file('queue.db');
+      await using storage = await opened(file);
+      await using other = await StorageProcess.start(file, synchronous);
+      let wakes = 0;
+      await using _watch = await storage.watch(() => {
+        wakes += 1;
+      });
+      for (let round = 0; round < 30; round += 1) {
+        const before = wakes;
+        await other.ask('enqueue', { count: 1 });
+        await waitFor(() => wakes > before, {
+          describe: `wake-up ${round}`,
+          deadlineMs: 2_000,
+          intervalMs: 1,
+        });
+      }
+    });
+  },
+);
+
+describe('[sqlite] wake-ups', () => {
+  test('our own writes are told with their queue, and not a second time as those of others', async () => {
+    await using folder = tempDir('wake');
+    await using storage = await opened(folder.file('queue.db'));
+    await using other = await opened(folder.file('queue.db'));
+    const own: (readonly string[] | null)[] = [];
+    const others: (readonly string[] | null)[] = [];
+    await using _own = await storage.watch((queues) => own.push(queues));
+    await using _others = await other.watch((queues) => others.push(queues));
+    await storage.enqueue([newJob({ queue: 'mail' })]);
+    // Once the other one has heard of it, the report of the file has come to both.
+    await waitFor(() => others.length > 0, { describe: 'the wake-up of the other storage' });
+    expect(others).toEqual([null]);
+    expect(own).toEqual([['mail']]);
+  });
+
+  test('a watch that was ended is not called, and leaves no file watched', async () => {
+    await using folder = tempDir('wake');
+    await using storage = await opened(folder.file('queue.db'));
+    const watchers = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name.includes('FSEvent')).length;
+    const before = watchers();
+    let wakes = 0;
+    const first = await storage.watch(() => {
+      wakes += 1;
+    });
+    const second = await storage.watch(() => undefined);
+    await first[Symbol.asyncDispose]();
+    await storage.enqueue([newJob()]);
+    expect(wakes).toBe(0);
+    await second[Symbol.asyncDispose]();
+    expect(watchers()).toBe(before);
+    await storage.watch(() => undefined);
+    await storage.close();
+    expect(watchers()).toBe(before);
+  });
+});
