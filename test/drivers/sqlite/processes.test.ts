@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
-import { tempDir } from '../../support/temp.js';
+import { type TempDir, tempDir } from '../../support/temp.js';
 import { waitFor } from '../../support/wait-for.js';
 import { newJob, newJobs } from './jobs.js';
 import { StorageProcess } from './storage-process.js';
@@ -12,58 +12,66 @@ async function opened(file: string): Promise<SqliteStorage & AsyncDisposable> {
 }
 
 describe('[sqlite] several processes on one file', () => {
+  let folder: TempDir;
+  let file: string;
+  let normal: StorageProcess;
+  let full: StorageProcess;
+
+  beforeAll(async () => {
+    folder = tempDir('processes');
+    file = folder.file('new', 'folder', 'queue.db');
+    // At once, so that both find an empty file.
+    [normal, full] = await Promise.all([
+      StorageProcess.start(file, 'NORMAL'),
+      StorageProcess.start(file, 'FULL'),
+    ]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await normal[Symbol.asyncDispose]();
+    await full[Symbol.asyncDispose]();
+    await folder[Symbol.asyncDispose]();
+  });
+
   test('that open an empty file at once migrate it once', async () => {
-    await using folder = tempDir('processes');
-    const file = folder.file('new', 'folder', 'queue.db');
-    const processes = await Promise.all([0, 1, 2].map(() => StorageProcess.start(file)));
-    const reports = await Promise.all(processes.map((one) => one.ask('migrate', {})));
+    const reports = [await normal.ask('migrate', {}), await full.ask('migrate', {})];
     expect(reports.filter(({ from }) => from === 0)).toHaveLength(1);
     expect(new Set(reports.map(({ to }) => to)).size).toBe(1);
-    for (const one of processes) await one[Symbol.asyncDispose]();
   });
 
   test('drain a queue together, each job once, and both get their share', async () => {
-    await using folder = tempDir('processes');
-    const file = folder.file('queue.db');
     await using storage = await opened(file);
     for (let round = 0; round < 6; round += 1) await storage.enqueue(newJobs(1_000));
-    await using first = await StorageProcess.start(file);
-    await using second = await StorageProcess.start(file);
     const [one, two] = await Promise.all([
-      first.ask('drain', { limit: 50 }),
-      second.ask('drain', { limit: 50 }),
+      normal.ask('drain', { limit: 50 }),
+      full.ask('drain', { limit: 50 }),
     ]);
     expect(new Set([...one, ...two]).size).toBe(6_000);
     expect(one.length + two.length).toBe(6_000);
     expect(Math.min(one.length, two.length)).toBeGreaterThan(600);
     expect(await storage.stats('default')).toMatchObject([{ pending: 0, processing: 0, completed: 6_000 }]);
   });
-});
 
-describe.each(['NORMAL', 'FULL'] as const)(
-  '[sqlite] wake-ups from another process under %s',
-  (synchronous) => {
-    test('arrive for every commit that follows a quiet moment', async () => {
-      await using folder = tempDir('wake');
-      const file = folder.file('queue.db');
+  test.each(['NORMAL', 'FULL'] as const)(
+    'every commit of another one under %s wakes who watches',
+    async (mode) => {
       await using storage = await opened(file);
-      await using other = await StorageProcess.start(file, synchronous);
       let wakes = 0;
       await using _watch = await storage.watch(() => {
         wakes += 1;
       });
       for (let round = 0; round < 30; round += 1) {
         const before = wakes;
-        await other.ask('enqueue', { count: 1 });
+        await (mode === 'FULL' ? full : normal).ask('enqueue', { count: 1 });
         await waitFor(() => wakes > before, {
           describe: `wake-up ${round}`,
           deadlineMs: 2_000,
           intervalMs: 1,
         });
       }
-    });
-  },
-);
+    },
+  );
+});
 
 describe('[sqlite] wake-ups', () => {
   test('our own writes are told with their queue, and not a second time as those of others', async () => {

@@ -29,7 +29,7 @@ export class StorageProcess implements AsyncDisposable {
   }
 
   async #answer(name: string): Promise<unknown> {
-    const [message] = (await withDeadline(once(this.#child, 'message'), { ms: 20_000, name })) as [
+    const [message] = (await withDeadline(once(this.#child, 'message'), { ms: 60_000, name })) as [
       { answer?: unknown; error?: string },
     ];
     if (message.error !== undefined) throw new Error(message.error);
