@@ -219,7 +219,7 @@ function finalRow(change: Extract<Change, { to: 'final' }>): Sql {
   const workerId = job.lease?.workerId ?? known?.workerId ?? null;
   return sql`(${hexId(job.id)}, ${job.queueId}, ${job.nameId}, ${statusCodes[status]},
     ${marks === undefined ? job.flags : job.flags | flag.marked}, ${int(isRetained)},
-    @now + ${isRetained ? (job.retentionMs ?? 0) : 0}, ${job.due}, ${claimedAt}, @now, ${workerId},
+    @now + ${isRetained ? (job.retentionMs ?? 0) : 0}, ${marks?.due ?? job.due}, ${claimedAt}, @now, ${workerId},
     ${change.token === null ? null : hexDigits(change.token, 16)}, ${int(change.isSkipped === true)},
     ${hexText(change.reason)}, ${hexText(change.result ?? null)})`;
 }

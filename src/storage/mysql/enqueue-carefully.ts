@@ -71,7 +71,7 @@ class CarefulEnqueue {
     const wanted = fresh.flatMap(({ job }) => keysOf(job, this.#changes.nowMs));
     this.#holders = await lockHolders(this.#changes, wanted, own);
     const outcomes = this.#jobs.map((job) => this.#enqueueOne(job));
-    await this.#write(new Set(wanted.map(({ key }) => key)));
+    await this.#write(wanted);
     return outcomes;
   }
 
@@ -144,13 +144,13 @@ class CarefulEnqueue {
     }
   }
 
-  async #write(reserved: ReadonlySet<string>): Promise<void> {
+  async #write(reserved: readonly KeyRow[]): Promise<void> {
     const { t } = this.#changes.context;
     const births = [...this.#births.values()];
     const edges = births.flatMap((birth) => birth.edges);
     const keys = [...this.#keys.values()];
-    // Rows that were reserved for jobs which then were refused, and that nobody holds.
-    const idle = [...reserved].filter((key) => !this.#keys.has(key) && !this.#holders.has(key));
+    // What was reserved for jobs that then were refused.
+    const idle = reserved.filter(({ key }) => !this.#keys.has(key));
     await this.#changes.tx.send(
       sql`do 0`,
       ...(births.length > 0 ? [insertBodies(t, births)] : []),
@@ -158,7 +158,7 @@ class CarefulEnqueue {
       ...(edges.length > 0 ? [insertEdges(t, edges)] : []),
       ...this.#followParents(),
       ...(keys.length > 0 ? [writeKeys(t, keys)] : []),
-      ...(idle.length > 0 ? [deleteKeys(t, idle)] : []),
+      ...(idle.length > 0 ? [deleteKeys(t, idle.map(({ key }) => key), idle.map(({ jobId }) => jobId))] : []),
     );
   }
 

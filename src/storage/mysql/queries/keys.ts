@@ -48,9 +48,9 @@ export function writeKeys(t: Tables, keys: readonly KeyRow[]): Sql {
     input_hash = values(input_hash)`;
 }
 
-/** Index: primary. */
-export function deleteKeys(t: Tables, keys: readonly string[]): Sql {
-  return sql`delete from ${t.keys} where k in ${list(keys.map(hexText))}`;
+/** Takes back what was reserved for these jobs. Index: primary. */
+export function deleteKeys(t: Tables, keys: readonly string[], jobIds: readonly string[]): Sql {
+  return sql`delete from ${t.keys} where k in ${list(keys.map(hexText))} and job_id in ${list(jobIds.map(hexId))}`;
 }
 
 /** Where the holders of keys stand: id, is final, is leased, is spent. Index: primary of all but leases: by_id. */
