@@ -26,24 +26,29 @@ function takeBackOne(state: MemoryState, decision: TakeBack): TakeBackOutcome {
   const { stopRequest } = job.lease;
   // Nobody withdraws a request, so a rescuer that saw one and a job that has none don't go together.
   if (decision.kind === 'stopped' && stopRequest === null) return 'renewed';
-  recordDeath(state, job, decision);
+  recordDeath(job, decision);
   if (stopRequest !== null) carryOut(state, job, stopRequest, null);
   else if (decision.kind === 'poison')
     endJob(state, job, { status: 'buried', reason: 'poison', endedBy: null });
-  else backToPending(state, job, null);
+  else returnToLine(state, job, decision);
   return 'done';
 }
 
-function recordDeath(state: MemoryState, job: MemoryJob, decision: TakeBack): void {
+/** What happened to the job, whatever becomes of it. */
+function recordDeath(job: MemoryJob, decision: TakeBack): void {
   if (decision.kind === 'lapsed') job.lapses += 1;
   if (decision.kind === 'died' || decision.kind === 'poison') {
     job.deaths += 1;
     job.errors = decision.errors;
   }
+}
+
+function returnToLine(state: MemoryState, job: MemoryJob, decision: TakeBack): void {
   if (decision.kind === 'died') {
     job.dueAtMs = state.now() + decision.delayMs;
     job.alone ||= decision.alone;
   }
+  backToPending(state, job, null);
 }
 
 export function releaseBlocked(state: MemoryState, limit: number): number {

@@ -67,19 +67,23 @@ function takeBackOne(tx: Transaction, decision: TakeBack): TakeBackOutcome {
   if (request !== null) carryOut(tx, job, request, null);
   else if (decision.kind === 'poison')
     endJob(tx, job.row, { status: statusCodes.buried, reason: 'poison', token: null });
-  else makePending(tx, job, { reason: null, dueAtMs: null });
+  else returnToLine(tx, job, decision);
   return 'done';
 }
 
-function recordDeath(tx: Transaction, job: JobRow, decision: TakeBack): void {
-  const { db, nowMs } = tx;
+/** What happened to the job, whatever becomes of it. */
+function recordDeath({ db }: Transaction, job: JobRow, decision: TakeBack): void {
   if (decision.kind === 'lapsed') db.run(sql.countLapse, job.row);
   if (decision.kind === 'died' || decision.kind === 'poison')
     db.run(sql.countDeath, decision.errors, job.row);
+}
+
+function returnToLine(tx: Transaction, job: JobRow, decision: TakeBack): void {
   if (decision.kind === 'died') {
     const line = decision.alone ? lines.alone : lines.ordinary;
-    db.run(sql.afterDeath, Math.round(nowMs + decision.delayMs), line, job.row);
+    tx.db.run(sql.afterDeath, Math.round(tx.nowMs + decision.delayMs), line, job.row);
   }
+  makePending(tx, job, { reason: null, dueAtMs: null });
 }
 
 /** A page of blocked jobs: those that wait for nothing that could still end, and where the next page begins. */
