@@ -35,7 +35,7 @@ export class Worker extends Service {
   #lifecycle: WorkerState = 'STOPPED';
   #life: WorkerLife | null = null;
   #waiters: (() => void)[] = [];
-  #hasten: (() => void) | null = null;
+  #hasten: ((deadlineMs: number) => void) | null = null;
 
   /** @throws MillraceError `option-unknown`, `option-invalid`, `queue-name-invalid` */
   constructor(host: WorkerHost, options: WorkerOptions = {}) {
@@ -125,15 +125,22 @@ export class Worker extends Service {
     this.#host.events.emit('worker:stopped', { workerId: this.id });
   }
 
-  protected override hastenStop(): void {
-    this.#hasten?.();
+  protected override hastenStop({ deadlineMs }: { readonly deadlineMs: number }): void {
+    this.#hasten?.(deadlineMs);
   }
 
-  /** At most so long; a further `stop` ends the wait. */
+  /** At most so long; a further `stop` with a nearer deadline shortens the wait. */
   async #untilNothingRuns(life: WorkerLife, ms: number): Promise<void> {
     const over = new AbortController();
-    const timer = setTimeout(() => over.abort(), ms);
-    this.#hasten = () => over.abort();
+    let endsAtMs = Number.POSITIVE_INFINITY;
+    let timer: NodeJS.Timeout | undefined;
+    this.#hasten = (deadlineMs) => {
+      if (performance.now() + deadlineMs >= endsAtMs) return;
+      endsAtMs = performance.now() + deadlineMs;
+      clearTimeout(timer);
+      timer = setTimeout(() => over.abort(), deadlineMs);
+    };
+    this.#hasten(ms);
     using wait = aborted(over.signal);
     while (life.runner.size > 0 && !over.signal.aborted) await Promise.race([this.#change(), wait.fired]);
     this.#hasten = null;
