@@ -28,6 +28,7 @@ export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
     () => {
       const calls = new Set<string>();
       let fixture: TestEngine | undefined;
+      let isFirstFailure = true;
       const close = async (): Promise<void> => {
         await fixture?.[Symbol.asyncDispose]();
         fixture = undefined;
@@ -48,7 +49,10 @@ export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
             if (failed === null) continue;
             // What it left behind must not fail the next one.
             await close();
-            expect.fail(await explain(engine, seed, index, failed));
+            // Shrinking takes its time: the first failure has it, later ones are told as they are.
+            const shown = isFirstFailure ? await shrunk(engine, failed) : failed;
+            isFirstFailure = false;
+            expect.fail(`sequence ${index} of MILLRACE_TEST_SEED=${seed}:\n${report(shown)}`);
           }
         });
       }
@@ -66,7 +70,12 @@ export interface FailedSequence {
   readonly difference: Difference;
 }
 
-async function runSequence(storage: Storage, clock: TestClock, seed: number): Promise<FailedSequence | null> {
+/** Draws one sequence and makes its calls; null when engine and model agree to the end. */
+export async function runSequence(
+  storage: Storage,
+  clock: TestClock,
+  seed: number,
+): Promise<FailedSequence | null> {
   const random = new Random(seed);
   const run = newRun();
   const lockstep = new Lockstep(run, storage, clock);
@@ -82,13 +91,12 @@ async function runSequence(storage: Storage, clock: TestClock, seed: number): Pr
   return difference === null ? null : { operations, run, difference };
 }
 
-/** Finds a shorter sequence that still differs, each try in a database of its own. */
-async function explain(engine: Engine, seed: number, index: number, failed: FailedSequence): Promise<string> {
-  const smallest = await shrink(failed, async (operations) => {
+/** A shorter sequence that still differs, each try in a database of its own. */
+function shrunk(engine: Engine, failed: FailedSequence): Promise<FailedSequence> {
+  return shrink(failed, async (operations) => {
     await using fresh = await openEngine(engine);
     return await replay(fresh.storage, fresh.clock, failed.run, operations);
   });
-  return `sequence ${index} of MILLRACE_TEST_SEED=${seed}:\n${report(smallest)}`;
 }
 
 async function replay(

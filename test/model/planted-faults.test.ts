@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import type { Storage } from '../../src/storage/storage.js';
+import { openEngine } from '../support/engines.js';
+import { runSequence } from './model-suite.js';
+
+type Calls = Partial<{ [Method in keyof Storage]: Storage[Method] }>;
+
+/** Faults an engine could well have, each in one call. */
+const faults: Record<string, (inner: Storage) => Calls> = {
+  'a put-back that is charged': (inner) => ({
+    settle: (settlements) =>
+      inner.settle(
+        settlements.map((one) => (one.kind === 'put-back' ? { ...one, kind: 'retry', errors: '[]' } : one)),
+      ),
+  }),
+  'a repeated claim that takes more': (inner) => ({
+    claim: async (request) => {
+      const first = await inner.claim(request);
+      const left = request.limit - first.length;
+      return left > 0 && first.length > 0 && !request.alone
+        ? [
+            ...first,
+            ...(await inner.claim({ ...request, token: `${request.token.slice(0, 31)}f`, limit: left })),
+          ]
+        : first;
+    },
+  }),
+  'a settlement that is lost': (inner) => ({
+    settle: async (settlements) => {
+      const [, ...rest] = settlements;
+      const outcomes = await inner.settle(settlements.length > 2 ? rest : settlements);
+      return settlements.length > 2 ? ['done', ...outcomes] : outcomes;
+    },
+  }),
+  'priorities that are not looked at': (inner) => ({
+    enqueue: (jobs) => inner.enqueue(jobs.map((job) => ({ ...job, priority: 0 }))),
+  }),
+  'a unique key that is not taken': (inner) => ({
+    enqueue: (jobs) =>
+      inner.enqueue(jobs.map((job) => (job.unique?.scope === 'period' ? { ...job, unique: null } : job))),
+  }),
+  'an operator who may retry anything but is told it is not allowed': (inner) => ({
+    retry: async (id) => {
+      const outcome = await inner.retry(id);
+      return outcome === 'done' ? 'not-allowed' : outcome;
+    },
+  }),
+  'a decision of the rescuer that is not guarded by the lease end it saw': (inner) => ({
+    takeBack: async (decisions) => {
+      const guarded = await Promise.all(
+        decisions.map(async (one) => ({
+          ...one,
+          leaseUntilMs: (await inner.job(one.id))?.leaseUntilMs ?? one.leaseUntilMs,
+        })),
+      );
+      return inner.takeBack(guarded);
+    },
+  }),
+  'a purge that forgets the age': (inner) => ({
+    purge: (request) => inner.purge({ ...request, olderThanMs: 0 }),
+  }),
+  'a page of a list that is left out': (inner) => ({
+    jobs: async (filter, page) => {
+      const answer = await inner.jobs(filter, page);
+      return page.cursor === undefined ? answer : { ...answer, jobs: answer.jobs.slice(1) };
+    },
+  }),
+  'a pause that does not hold': (inner) => ({
+    setPaused: (queue, paused) => inner.setPaused(queue, paused && queue.endsWith('a')),
+  }),
+};
+
+describe('[memory] the model finds planted faults', () => {
+  for (const [what, plant] of Object.entries(faults)) {
+    test(`finds ${what}`, async () => {
+      const found: string[] = [];
+      for (let seed = 1; seed <= 60 && found.length === 0; seed += 1) {
+        await using engine = await openEngine('memory');
+        const failed = await runSequence(
+          withCalls(engine.storage, plant(engine.storage)),
+          engine.clock,
+          seed,
+        );
+        if (failed !== null) found.push(failed.difference.what);
+      }
+      expect(found).toHaveLength(1);
+    });
+  }
+});
+
+function withCalls(inner: Storage, calls: Calls): Storage {
+  return new Proxy(inner, {
+    get(target, property) {
+      const own: unknown = Reflect.get(calls, property);
+      const value: unknown = own ?? Reflect.get(target, property, target);
+      return typeof value === 'function' && own === undefined ? value.bind(target) : value;
+    },
+  });
+}
