@@ -40,7 +40,7 @@ export interface Storage {
   /** Known after `open`. */
   readonly capabilities: Capabilities;
 
-  /** Connects, checks versions and schema (SQLite and memory also migrate). Errors: `database-unreachable`, `database-too-old`, `schema-missing`, `schema-too-new`, `schema-too-old`, `driver-missing`. */
+  /** Connects, checks versions and schema (SQLite and memory also migrate). Does nothing while open. Errors: `database-unreachable`, `database-too-old`, `schema-missing`, `schema-too-new`, `schema-too-old`, `driver-missing`. */
   open(): Promise<void>;
   /** Ends connections and watches within a bounded time, also with the database away. Idempotent. */
   close(): Promise<void>;
