@@ -6,7 +6,6 @@ import { decodeInput, encodeOutput } from '../client/codec.js';
 import { isNonRetriable, isOutcome, isRetryAfter } from '../client/outcomes.js';
 import { type AttemptOutcome, decideAfterAttempt } from '../core/after-attempt.js';
 import { parseDuration } from '../internal/duration.js';
-import { isMillraceError } from '../internal/errors.js';
 import {
   type AttemptFailure,
   appendFailure,
@@ -140,7 +139,8 @@ function endingOfOutcome(value: HandlerOutcome | { kind: 'snooze' | 'cancel' }):
 
 function endingOfThrow(error: unknown): Ending {
   const failure = describeFailure(error);
-  if (isNonRetriable(error) || (isMillraceError(error) && error.code === 'payload-invalid')) {
+  // An input that can't be decoded carries the mark too; that of a job which the handler dispatched does not.
+  if (isNonRetriable(error)) {
     return { outcome: { kind: 'failed', nonRetriable: true }, result: null, failure };
   }
   if (!isRetryAfter(error)) return { outcome: { kind: 'failed' }, result: null, failure };
