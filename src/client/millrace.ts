@@ -53,7 +53,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   implements AsyncDisposable
 {
   readonly #core: ClientCore;
-  readonly #workers = new Set<Worker>();
+  /** Weak: a worker that was stopped and forgotten need not stay; one that runs is held by what it runs on. */
+  readonly #workers = new Set<WeakRef<Worker>>();
   #isClosed = false;
 
   /** @throws MillraceError listing every problem: `option-unknown`, `option-invalid`, `settings-invalid`, `database-url-invalid`, `job-name-duplicate` */
@@ -70,7 +71,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   async close(): Promise<void> {
     // At once for the caller; handlers that still run may dispatch until their workers have stopped.
     this.#isClosed = true;
-    await Promise.all([...this.#workers].map((worker) => worker.stop()));
+    await Promise.all([...this.#workers].map((worker) => worker.deref()?.stop()));
     await this.#core.close();
   }
 
@@ -235,7 +236,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   worker(options: WorkerOptions = {}): Worker {
     const { queue: queues, concurrency } = this.#core.settings;
     const worker = new Worker(this.#workerHost(), { queues, concurrency, ...options });
-    this.#workers.add(worker);
+    for (const known of this.#workers) if (known.deref() === undefined) this.#workers.delete(known);
+    this.#workers.add(new WeakRef(worker));
     return worker;
   }
 
