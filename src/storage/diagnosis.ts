@@ -42,3 +42,15 @@ export function transactionDiagnosis(oldestMs: number | null, who: string): Diag
     fix: 'End it: until then the server cannot clean up what the queue leaves behind',
   };
 }
+
+/** @param lax what makes the server answer before the data is safe, in its own words */
+export function durabilityDiagnosis(lax: readonly string[]): Diagnosis {
+  const check = 'durability';
+  if (lax.length === 0) return fine(check, 'what was committed survives a power cut');
+  return {
+    check,
+    status: 'warn',
+    message: `${lax.join(' and ')}: the newest dispatches and results can be lost in a crash`,
+    fix: 'Set it to its default, unless that was meant',
+  };
+}

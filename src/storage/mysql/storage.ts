@@ -9,6 +9,7 @@ import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
+import type { Diagnosis } from '../diagnosis.js';
 import { checkSchema } from '../migrate/check-schema.js';
 import { type MigrationReport, runMigrations } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
@@ -19,6 +20,7 @@ import * as claims from './claims.js';
 import { openConnection, type Server } from './connection.js';
 import type { Context } from './context.js';
 import * as control from './control.js';
+import { diagnose } from './diagnose.js';
 import { Dictionary } from './dictionary.js';
 import { Enqueuer } from './enqueuing.js';
 import * as fleet from './fleet.js';
@@ -95,6 +97,10 @@ export class MysqlStorage implements Storage {
     const context = this.#context();
     const [result] = await context.side.send('reading the time', sql`select ${context.now()}`);
     return Number(result?.rows[0]?.[0]);
+  }
+
+  async diagnose(): Promise<Diagnosis[]> {
+    return diagnose(this.#context().side);
   }
 
   async serverUptimeMs(): Promise<number | null> {

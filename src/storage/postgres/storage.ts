@@ -3,6 +3,7 @@ import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
+import type { Diagnosis } from '../diagnosis.js';
 import { checkSchema } from '../migrate/check-schema.js';
 import type { MigrationReport } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
@@ -13,6 +14,7 @@ import { Claims } from './claim.js';
 import { Connection } from './connection.js';
 import type { Context } from './context.js';
 import { Control } from './control.js';
+import { diagnose } from './diagnose.js';
 import { Duties } from './duties.js';
 import { Enqueuer } from './enqueue.js';
 import { Exchange } from './exchange.js';
@@ -88,6 +90,10 @@ export class PostgresStorage implements Storage {
   async now(): Promise<number> {
     const { context } = this.#open;
     return intOf((await context.connection.run(clockQuery, [context.offsetMs()]))[0]?.[0]);
+  }
+
+  async diagnose(): Promise<Diagnosis[]> {
+    return this.#with((parts) => diagnose(parts.context.connection));
   }
 
   async serverUptimeMs(): Promise<number | null> {
