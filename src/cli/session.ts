@@ -58,7 +58,7 @@ export async function setUp(
 function absoluteDatabase(address: string, base: string): string {
   const parsed = parseDatabaseUrl(address);
   if (parsed.engine !== 'sqlite' || isAbsolute(parsed.file)) return address;
-  return address.replace(parsed.file, resolve(base, parsed.file));
+  return address.replace(parsed.file, () => resolve(base, parsed.file));
 }
 
 /** An open database, and a client on it. */
