@@ -3,7 +3,7 @@ import type { SettleOutcome, Settlement } from '../settlement.js';
 import { isMillraceError } from '../../internal/errors.js';
 import type { Claims } from './claim.js';
 import type { Context } from './context.js';
-import { isPlainCompletion, type Settler } from './settle.js';
+import { endedOf, isPlainCompletion, type Settler } from './settle.js';
 import { intOf, type Row } from './statement.js';
 
 /** A batch with more text than this goes in parts, so not in one statement with a claim. */
@@ -27,7 +27,7 @@ export class Exchange {
     settlements: readonly Settlement[],
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
-    if (settlements.length > 0 && settlements.every(isPlainCompletion) && fits(settlements)) {
+    if (canFuse(settlements, request)) {
       const row = await this.#fused(settlements, request);
       if (row !== null) return this.#answer(settlements, request, row);
     }
@@ -53,18 +53,21 @@ export class Exchange {
     row: Row,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     const outcomes = new Map<Settlement, SettleOutcome>();
-    const isWhole = intOf(row[4]) === settlements.length;
-    if (!isWhole) await this.#settler.settleFollowed(settlements, outcomes);
-    const settled = settlements.map((settlement) => (isWhole ? 'done' : (outcomes.get(settlement) ?? 'already-final')));
-    // What the followed path released could not be seen by the claim of the same statement.
-    const isEmpty = intOf(row[2]) === 0 && (row[1] ?? null) === null;
-    const claimed = isEmpty && (!isWhole || row[3] === 't') ? await this.#claims.claim(request) : await this.#claims.answer(request, row);
+    const rest = this.#settler.note(settlements, endedOf(settlements, row[4], row[5]), outcomes);
+    if (rest.length > 0) await this.#settler.settleFollowed(rest, outcomes);
+    const settled = settlements.map((settlement) => outcomes.get(settlement) ?? 'already-final');
+    const isClaimed = rest.length === 0 && row[3] !== 't';
+    const claimed = isClaimed ? await this.#claims.answer(request, row) : await this.#claims.claim(request);
     return { settled, claimed };
   }
 }
 
-function fits(settlements: readonly Completed[]): boolean {
+function canFuse(settlements: readonly Settlement[], { token }: ClaimRequest): settlements is readonly Completed[] {
   let chars = 0;
-  for (const { result } of settlements) chars += result?.length ?? 0;
-  return chars <= fusedChars;
+  for (const settlement of settlements) {
+    // One statement has one view: a repeat of the claim would answer with what it just settles.
+    if (!isPlainCompletion(settlement) || settlement.token === token) return false;
+    chars += settlement.result?.length ?? 0;
+  }
+  return settlements.length > 0 && chars <= fusedChars;
 }

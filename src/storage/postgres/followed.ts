@@ -125,7 +125,7 @@ export class Followed {
       textArray(part.map((s) => (s.kind === 'put-back' ? s.reason : null))),
       tools.offsetMs(),
     ]);
-    for (const [queue] of rows) tools.awakened.add(textOf(queue));
+    for (const [, queue] of rows) tools.awakened.add(textOf(queue));
   }
 
   async #returnToPending(tools: EndingTools, decisions: readonly TakeBack[]): Promise<void> {
@@ -200,8 +200,19 @@ function endingOf(settlement: Settlement, job: LockedJob): Ending {
 /** Null where the job goes back to pending. */
 function endingOfLease(decision: TakeBack, job: LockedJob): Ending | null {
   const base = { id: job.id, byLease: false, isFollowed: job.isFollowed };
-  const died = decision.kind === 'died' || decision.kind === 'poison';
-  const record = died ? { deaths: 1, errors: decision.errors } : decision.kind === 'lapsed' ? { lapses: 1 } : {};
+  const record = recordOf(decision);
   if (job.stopRequest !== null) return { ...base, ...record, ...stoppedAs(job.stopRequest) };
   return decision.kind === 'poison' ? { ...base, ...record, status: 'buried', reason: 'poison' } : null;
+}
+
+function recordOf(decision: TakeBack): Partial<Ending> {
+  switch (decision.kind) {
+    case 'died':
+    case 'poison':
+      return { deaths: 1, errors: decision.errors };
+    case 'lapsed':
+      return { lapses: 1 };
+    case 'stopped':
+      return {};
+  }
 }

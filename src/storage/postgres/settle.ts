@@ -43,8 +43,8 @@ export class Settler {
       else if (isReturn(settlement)) returned.push(settlement);
       else rest.push(settlement);
     }
-    for (const part of inParts(completed)) this.#note(outcomes, rest, part, await this.#complete(part));
-    for (const part of inParts(returned)) this.#note(outcomes, rest, part, await this.#return(part));
+    for (const part of inParts(completed)) rest.push(...this.note(part, await this.#complete(part), outcomes));
+    for (const part of inParts(returned)) rest.push(...this.note(part, await this.#return(part), outcomes));
     for (const part of inParts(rest)) await this.settleFollowed(part, outcomes);
     return settlements.map((settlement) => outcomes.get(settlement) ?? 'already-final');
   }
@@ -83,28 +83,29 @@ export class Settler {
     ];
   }
 
-  #note(
-    outcomes: Map<Settlement, SettleOutcome>,
-    rest: Settlement[],
-    part: readonly Settlement[],
-    isWhole: boolean,
-  ): void {
-    if (isWhole) for (const settlement of part) outcomes.set(settlement, 'done');
-    else rest.push(...part);
+  /** `ended` is null when all were. */
+  note(part: readonly Settlement[], ended: ReadonlySet<string> | null, outcomes: Map<Settlement, SettleOutcome>): Settlement[] {
+    if (ended === null) {
+      for (const settlement of part) outcomes.set(settlement, 'done');
+      return [];
+    }
+    return part.filter((settlement) => {
+      if (ended.has(settlement.id.toLowerCase())) outcomes.set(settlement, 'done');
+      return !outcomes.has(settlement);
+    });
   }
 
-  /** Whether all of them were ended. */
-  async #complete(part: readonly Completed[]): Promise<boolean> {
+  async #complete(part: readonly Completed[]): Promise<ReadonlySet<string> | null> {
     try {
       const values = [...this.completionValues(part), this.#context.offsetMs()];
       const [row] = await this.#context.connection.run(this.#claims.settle, values);
-      return intOf(row?.[0]) === part.length;
+      return endedOf(part, row?.[0], row?.[1]);
     } catch (error) {
       return leaveToFollowedPath(error);
     }
   }
 
-  async #return(part: readonly Returned[]): Promise<boolean> {
+  async #return(part: readonly Returned[]): Promise<ReadonlySet<string> | null> {
     try {
       const rows = await this.#context.connection.run(this.#queries.putBack, [
         uuidArray(part.map((s) => s.id)),
@@ -115,14 +116,22 @@ export class Settler {
         textArray(part.map((s) => (s.kind === 'put-back' ? s.reason : null))),
         this.#context.offsetMs(),
       ]);
-      let count = 0;
-      for (const [, n] of rows) count += intOf(n);
-      if (part.some((s) => s.delayMs <= 0)) this.#context.wake(rows.map(([queue]) => textOf(queue)));
-      return count === part.length;
+      if (part.some((s) => s.delayMs <= 0)) this.#context.wake(new Set(rows.map(([, queue]) => textOf(queue))));
+      return rows.length === part.length ? null : new Set(rows.map(([id]) => textOf(id)));
     } catch (error) {
       return leaveToFollowedPath(error);
     }
   }
+}
+
+/** Null when all were ended. */
+export function endedOf(
+  part: readonly Settlement[],
+  count: string | null | undefined,
+  ids: string | null | undefined,
+): ReadonlySet<string> | null {
+  if (intOf(count) === part.length) return null;
+  return new Set((ids ?? '').split(','));
 }
 
 /** A put-back without delay keeps its place in the line. */
@@ -139,9 +148,9 @@ export function isReturn(settlement: Settlement): settlement is Returned {
 }
 
 /** What may be cured by waiting goes to the caller; for anything else the rows are tried one by one. */
-function leaveToFollowedPath(error: unknown): false {
+function leaveToFollowedPath(error: unknown): ReadonlySet<string> {
   if (!isMillraceError(error) || error.retryable || error.code === 'closed') throw error;
-  return false;
+  return new Set();
 }
 
 function inParts<T extends Settlement>(settlements: readonly T[]): T[][] {

@@ -23,13 +23,13 @@ const packed = (alias: string): string =>
  *
  * $1 token, $2 worker, $3 lease ms, $4 queues, $5 names, $6 limit, $7 start, $8 line, $9 offset
  */
-const claimParts = (s: Schema): string => `
+const claimParts = (s: Schema, gate = ''): string => `
   q as materialized (
     select u.queue, u.ord,
            exists (select 1 from ${s}.kinds k where k.queue = u.queue and k.name <> all($5::text[])) as mixed
       from unnest($4::text[]) with ordinality u(queue, ord)
      where (select p.queue from ${s}.paused p where p.queue = u.queue) is null
-       and not exists (select 1 from ${s}.jobs h where h.status = 1 and h.token = $1::uuid)
+       and not exists (select 1 from ${s}.jobs h where h.status = 1 and h.token = $1::uuid)${gate}
   ), picked as materialized (
     select x.tid, q.ord, r.rank, x.due, x.id
       from q
@@ -46,7 +46,7 @@ const claimParts = (s: Schema): string => `
              select m.tid from ${s}.kinds k
               cross join lateral (
                 select i.ctid as tid, i.due, i.id from ${s}.jobs i
-                 where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = r.rank and i.status = 0
+                 where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = r.rank and i.status + 0 = 0
                    and i.due <= ${nowMs('$9')}
                  order by i.due, i.id limit $6::int) m
               where k.queue = q.queue and k.rank = r.rank and k.name = any($5::text[])
@@ -77,7 +77,7 @@ const claimAnswer = (s: Schema): string => `
   (select bool_or(q.mixed) from q) and not exists (select 1 from u) and exists (
     select 1 from q cross join lateral (
       select 1 from ${s}.kinds k cross join lateral (
-        select 1 from ${s}.jobs i where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = k.rank and i.status = 0
+        select 1 from ${s}.jobs i where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = k.rank and i.status + 0 = 0
            and i.due <= ${nowMs('$9')} limit 1) y
        where k.queue = q.queue and k.name = any($5::text[]) limit 1) z)`;
 
@@ -101,20 +101,30 @@ const settleParts = (s: Schema, ids: string, tokens: string, results: string, of
     insert into ${s}.counts (queue, status, n) select d.queue, 3, count(*) from d group by d.queue
   )`;
 
+const wereAllEnded = ' and (select count(*) from d) = cardinality($10::uuid[])';
+
+/** How many were ended, and when it was not all of them, which. */
+const settleAnswer = (ids: string): string => `
+  (select count(*) from d),
+  case when (select count(*) from d) < cardinality(${ids}::uuid[]) then (select string_agg(d.id::text, ',') from d) end`;
+
 export const claimQueries = (s: Schema) => ({
   /** Needs jobs_claim, jobs_claim_named, jobs_lease. Parameters: see above. */
   claim: { name: 'millrace_claim', text: `with ${claimParts(s)} select ${claimAnswer(s)}` },
 
-  /** Needs jobs_id. $1 ids, $2 tokens, $3 results, $4 offset. One row: how many were ended. */
+  /** Needs jobs_id. $1 ids, $2 tokens, $3 results, $4 offset. One row: how many were ended, and if not all, which. */
   settle: {
     name: 'millrace_settle',
-    text: `with ${settleParts(s, '$1', '$2', '$3', '$4')} select count(*) from d`,
+    text: `with ${settleParts(s, '$1', '$2', '$3', '$4')} select ${settleAnswer('$1')}`,
   },
 
-  /** Both in one statement. $1 … $9 as in \`claim\`, $10 ids, $11 tokens, $12 results */
+  /**
+   * Both in one statement. Nothing is claimed unless all were ended: what is left may release jobs that come before those
+   * a claim would take now. $1 … $9 as in \`claim\`, $10 ids, $11 tokens, $12 results
+   */
   exchange: {
     name: 'millrace_exchange',
-    text: `with ${settleParts(s, '$10', '$11', '$12', '$9')}, ${claimParts(s)} select ${claimAnswer(s)}, (select count(*) from d)`,
+    text: `with ${settleParts(s, '$10', '$11', '$12', '$9')}, ${claimParts(s, wereAllEnded)} select ${claimAnswer(s)}, ${settleAnswer('$10')}`,
   },
 
   /** A part of what is held under a token, for answers too large for one value. Needs jobs_lease, jobs_id. $1 token, $2 ids */
@@ -156,9 +166,9 @@ export const claimQueries = (s: Schema) => ({
     text: `select min(f.due - t.now), coalesce(bool_or(a.due <= t.now), false)
       from (select ${nowMs('$3')} as now offset 0) t, ${s}.kinds k
       left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = 0 and j.name = k.name and j.rank = k.rank
-                           and j.status = 0 order by j.due, j.id limit 1) f on true
+                           and j.status + 0 = 0 order by j.due, j.id limit 1) f on true
       left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = -1 and j.name = k.name and j.rank = k.rank
-                           and j.status = 0 order by j.due, j.id limit 1) a on true
+                           and j.status + 0 = 0 order by j.due, j.id limit 1) a on true
       where k.queue = any($1::text[]) and k.name = any($2::text[])
         and (select p.queue from ${s}.paused p where p.queue = k.queue) is null`,
   },

@@ -6,19 +6,18 @@ import { nowMs, type Schema, type Statement } from '../statement.js';
  */
 export const settleQueries = (s: Schema) => ({
   /**
-   * Ends plain leases by going back to pending. Returns how many. Needs jobs_id.
+   * Ends plain leases by going back to pending. Returns which, and their queues. Needs jobs_id.
    * $1 ids, $2 tokens, $3 due in ms (null = keep), $4 charged, $5 errors (null = keep), $6 reasons, $7 offset
    */
   putBack: {
     name: 'millrace_put_back',
-    text: `with u as (
+    text: `
       update ${s}.jobs j set status = 0, token = null, lease_until = null, started = false, due = coalesce(t.now + n.in_ms, j.due),
              attempts = j.attempts + n.charge, errors = coalesce(n.errors, j.errors), reason = n.reason
         from (select ${nowMs('$7')} as now offset 0) t,
              unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[]) n(id, token, in_ms, charge, errors, reason)
        where j.id = n.id and j.token = n.token and j.care & 2 = 0
-      returning j.queue)
-      select queue, count(*) from u group by queue`,
+      returning j.id, j.queue`,
   },
 
   /** Locks what is still live of these, in ascending id, and reads what a decision needs. Needs jobs_id. $1 ids */
@@ -53,11 +52,11 @@ export const endingQueries = (s: Schema) => ({
       insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
                                 status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, reason, unique_key, retention,
                                 result, outcome)
-      select d.id, case when d.own then d.token end, d.due, d.created_at, d.claimed_at, ${nowMs('$11')}, d.line, d.max_attempts,
+      select d.id, case when d.own then d.token end, d.due, d.created_at, d.claimed_at, t.now, d.line, d.max_attempts,
              d.attempts + d.charge, d.deaths + d.death, d.lapses + d.lapse, d.leases, d.to_status, d.rank, d.unique_scope, d.on_failure,
              d.queue, d.name, d.payload, d.worker, coalesce(d.new_errors, d.errors), d.to_reason, d.unique_key, d.retention,
              d.result, d.outcome
-        from d
+        from d, (select ${nowMs('$11')} as now offset 0) t
     ), c as (
       insert into ${s}.counts (queue, status, n) select d.queue, d.to_status, count(*) from d group by d.queue, d.to_status
     ), k as (

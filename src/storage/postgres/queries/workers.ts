@@ -56,11 +56,11 @@ export const dutyQueries = (s: Schema) => ({
   missingKinds: {
     name: 'millrace_missing_kinds',
     text: `with recursive seen as (
-        (select j.queue, j.line, j.name, j.rank from ${s}.jobs j where j.status = 0 order by j.queue, j.line, j.name, j.rank limit 1)
+        (select j.queue, j.line, j.name, j.rank from ${s}.jobs j where j.status + 0 = 0 order by j.queue, j.line, j.name, j.rank limit 1)
         union all
         select x.* from seen cross join lateral (
           select j.queue, j.line, j.name, j.rank from ${s}.jobs j
-           where j.status = 0 and (j.queue, j.line, j.name, j.rank) > (seen.queue, seen.line, seen.name, seen.rank)
+           where j.status + 0 = 0 and (j.queue, j.line, j.name, j.rank) > (seen.queue, seen.line, seen.name, seen.rank)
            order by j.queue, j.line, j.name, j.rank limit 1) x)
       insert into ${s}.kinds (queue, rank, name) select distinct queue, rank, name from seen on conflict do nothing returning queue, name`,
   },
