@@ -24,7 +24,7 @@ interface Search {
  */
 export function mergedCandidates(db: Connection, kinds: readonly Kind[], search: Search): Candidate[] {
   // Enough for an even mix; a kind that has more of the first jobs is read again.
-  const step = Math.min(search.limit, Math.ceil((2 * search.limit) / kinds.length) + 8);
+  const step = Math.min(search.limit, Math.ceil((1.25 * search.limit) / kinds.length) + 4);
   const merged: Candidate[] = [];
   for (const candidate of merge(
     kinds.map((kind) => dueJobs(db, kind, search, step)),

@@ -5,6 +5,7 @@ import { lines, scopeCodes } from './codes.js';
 import type { Connection, Value } from './connection.js';
 import type { Kind } from './kinds.js';
 import { liveKinds, openQueues, ranks } from './line.js';
+import { payloadOf } from './payloads.js';
 import * as sql from './queries/claim.js';
 import { freeKeyOfJob } from './queries/unique-keys.js';
 import { tokenToBytes } from './tokens.js';
@@ -143,7 +144,7 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
     token: request.token,
     name: kind.name,
     queue: kind.queue,
-    payload,
+    payload: payloadOf(db, id, payload),
     priority: 0 - rank,
     attempts,
     maxAttempts,

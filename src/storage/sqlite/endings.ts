@@ -6,6 +6,7 @@ import type { StopRequest } from '../claimed-job.js';
 import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
 import { policyCodes, scopeCodes } from './codes.js';
 import * as sql from './queries/endings.js';
+import { deletePayload } from './queries/payloads.js';
 import * as keys from './queries/unique-keys.js';
 import type { Transaction } from './transaction.js';
 
@@ -56,12 +57,13 @@ export function deleteJob(tx: Transaction, job: sql.JobRow): void {
   forgetJob(tx, job.row);
 }
 
-/** Takes the row away, with its edges, its idempotency key and its log. */
+/** Takes the row away, with its edges, its idempotency key, its log and what of it is kept apart. */
 export function forgetJob(tx: Transaction, row: number): void {
   tx.db.run(sql.deleteEdgesOfChild, row);
   tx.db.run(sql.deleteEdgesOfParent, row);
   tx.db.run(sql.deleteIdempotency, row);
   tx.db.run(sql.deleteLog, row);
+  tx.db.run(deletePayload, row);
   tx.db.run(sql.deleteJob, row);
 }
 

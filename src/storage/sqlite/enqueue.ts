@@ -5,6 +5,7 @@ import { policyCodes, scopeCodes, tiedBits } from './codes.js';
 import type { Value } from './connection.js';
 import { endJob, parentFailed } from './endings.js';
 import { isSqliteError } from './errors.js';
+import { isLong, keepApart, keptApart } from './payloads.js';
 import * as sql from './queries/enqueue.js';
 import * as keys from './queries/unique-keys.js';
 import type { Transaction } from './transaction.js';
@@ -18,7 +19,7 @@ interface Parent {
   readonly status: number;
 }
 
-/** In order; what has neither keys nor parents goes by many rows a statement. */
+/** In order; what has neither keys, parents nor a long payload goes by many rows a statement. */
 export function enqueue(tx: Transaction, jobs: readonly NewJob[]): EnqueueOutcome[] {
   const outcomes: EnqueueOutcome[] = [];
   for (let at = 0; at < jobs.length; ) {
@@ -33,7 +34,7 @@ export function enqueue(tx: Transaction, jobs: readonly NewJob[]): EnqueueOutcom
 }
 
 function isPlain(job: NewJob): boolean {
-  return job.unique === null && job.idempotency === null && job.after === null;
+  return job.unique === null && job.idempotency === null && job.after === null && !isLong(job.payload);
 }
 
 function enqueuePlain(tx: Transaction, jobs: readonly NewJob[], outcomes: EnqueueOutcome[]): void {
@@ -80,7 +81,7 @@ function plainValues(tx: Transaction, job: NewJob): Value[] {
     job.maxAttempts,
     tx.nowMs,
     job.retentionMs,
-    job.payload,
+    isLong(job.payload) ? keptApart : job.payload,
   ];
 }
 
@@ -96,6 +97,7 @@ function enqueueTied(tx: Transaction, job: NewJob): EnqueueOutcome {
     parents.some(({ status }) => status === statusCodes.buried || status === statusCodes.cancelled);
   const row = insertTied(tx, job, { waits: open.length, policy, isBlocked: isDoomed || open.length > 0 });
   takeKeys(tx, job, row);
+  if (isLong(job.payload)) keepApart(tx.db, row, job.payload);
   for (const parent of parents) {
     const isOpen = parent.status < firstFinalCode;
     tx.db.run(sql.insertEdge, row, parent.row, isOpen ? 1 : 0);

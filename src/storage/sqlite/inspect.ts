@@ -4,6 +4,7 @@ import { statusCodes, statusOfCode } from '../sql/status-codes.js';
 import { lines, stopOfCode } from './codes.js';
 import type { Connection } from './connection.js';
 import { liveKindIds, ranks } from './line.js';
+import { payloadOf } from './payloads.js';
 import * as claims from './queries/claim.js';
 import * as ended from './queries/ended-counts.js';
 import * as sql from './queries/inspect.js';
@@ -39,7 +40,7 @@ export function job(db: Connection, id: string): JobRecord | null {
   const waitsFor = row.status === statusCodes.blocked ? db.values<Buffer>(sql.waitsFor, row.row) : [];
   return {
     ...summaryOf(db, row),
-    payload,
+    payload: payloadOf(db, row.id, payload),
     result,
     errors,
     outcome,

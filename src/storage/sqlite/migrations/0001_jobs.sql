@@ -69,6 +69,13 @@ create index jobs_listed on jobs (status, id) where status not in (0, 2);
 create index jobs_ended on jobs (status, finished_at) where status >= 3 and retention_ms is null;
 create index jobs_ended_kept on jobs (status, retention_ms, finished_at) where status >= 3 and retention_ms is not null;
 
+-- Payloads so long that rewriting them with their job at each transition would cost more than looking them up here.
+-- jobs.payload is then empty, which no JSON text is.
+create table payloads (
+  job integer primary key,
+  payload text not null
+) strict;
+
 -- open: 1 until the parent has ended. Rows stay until one of the two jobs is gone.
 create table edges (
   child integer not null,

@@ -1,0 +1,31 @@
+import Database from 'better-sqlite3';
+import { expect, test } from 'vitest';
+import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
+import { tempDir } from '../../support/temp.js';
+import { claimRequest, completed, newJob } from './jobs.js';
+
+test('[sqlite] a long payload is kept apart, comes back whole, and goes with its job', async () => {
+  await using folder = tempDir('payloads');
+  const file = folder.file('queue.db');
+  const storage = new SqliteStorage({ file, synchronous: 'NORMAL' });
+  await storage.open();
+  const raw = new Database(file, { readonly: true });
+  const apart = raw.prepare('select count(*) from payloads').pluck();
+  const long = JSON.stringify('é'.repeat(500_000));
+  const short = newJob();
+  const job = newJob({ payload: long, unique: { key: 'k', scope: 'active', periodMs: 0 } });
+  const plain = newJob({ payload: long });
+  const outcomes = await storage.enqueue([job, short, plain, plain]);
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(['created', 'created', 'created', 'replayed']);
+  expect(apart.get()).toBe(2);
+  expect((await storage.job(job.id))?.payload).toBe(long);
+  const claimed = await storage.claim(claimRequest());
+  expect(claimed.map(({ payload }) => payload)).toEqual([short.payload, long, long]);
+  await storage.settle(completed(claimed));
+  expect((await storage.job(job.id))?.payload).toBe(long);
+  expect(await storage.delete(plain.id)).toBe('done');
+  expect(await storage.purge({ statuses: ['completed'], olderThanMs: 0, limit: 10 })).toBe(2);
+  expect(apart.get()).toBe(0);
+  raw.close();
+  await storage.close();
+});
