@@ -3,6 +3,7 @@ import { claimSuite } from './claim.suite.js';
 import { controlSuite } from './control.suite.js';
 import { dependenciesSuite } from './dependencies.suite.js';
 import { enqueueSuite } from './enqueue.suite.js';
+import { faultsSuite } from './faults.suite.js';
 import { inspectSuite } from './inspect.suite.js';
 import { logSuite } from './log.suite.js';
 import { purgeSuite } from './purge.suite.js';
@@ -30,6 +31,7 @@ const areas = {
   workers: workersSuite,
   purge: purgeSuite,
   watch: watchSuite,
+  faults: faultsSuite,
 };
 
 /** What every engine must do: the sentences of `src/storage/storage.ts`, one test each. */
