@@ -66,6 +66,7 @@ describe('waiting for a result', () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(251);
     expect(calls.length).toBeLessThan(40);
     expect(calls.at(-1)?.atMs).toBeGreaterThanOrEqual(5000);
+    expect(calls.at(-1)?.atMs).toBeLessThan(5005);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -77,6 +78,17 @@ describe('waiting for a result', () => {
     const result = waiter.wait('a', { timeout: 1000 - start });
     await vi.advanceTimersByTimeAsync(1500);
     expect(await result).toBe(5);
+  });
+
+  it('reads for the last time just when its time is over, wherever that falls between two reads', async () => {
+    for (let timeout = 2000; timeout < 2250; timeout += 50) {
+      const { waiter, calls } = waiterOver((ids) => ids.map((id) => ending(id, 'pending')));
+      void waiter.wait('a', { timeout }).catch(() => undefined);
+      await vi.advanceTimersByTimeAsync(timeout + 5);
+      const [last] = calls.slice(-1);
+      expect(last?.atMs).toBeGreaterThanOrEqual(timeout);
+      expect(vi.getTimerCount()).toBe(0);
+    }
   });
 
   it('shares one read between all who wait', async () => {
@@ -208,7 +220,13 @@ describe('waiting for a result', () => {
     const early = waiter.wait('a', { timeout: 1000 }).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(100);
     const joined = waiter.wait('b', { timeout: 500 }).catch((error: unknown) => error);
-    await vi.advanceTimersByTimeAsync(4000);
+    const told: string[] = [];
+    void early.then(() => told.push('early'));
+    void joined.then(() => told.push('joined'));
+    await vi.advanceTimersByTimeAsync(2700);
+    expect(told).toEqual(['joined']);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(told).toEqual(['joined', 'early']);
     expect(await early).toMatchObject({ code: 'result-timeout' });
     expect(await joined).toMatchObject({ code: 'result-timeout' });
   });

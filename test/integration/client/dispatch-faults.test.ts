@@ -60,6 +60,18 @@ describe('a dispatch on a storage that fails', () => {
     });
   }
 
+  it('of an id of its own is not taken for a repeat when it was this very call that had written it', async () => {
+    const { millrace, fail } = clientOf();
+    await using _ = millrace;
+    fail('enqueue', ['after', 'after']);
+    const id = uuidv7();
+    expect(await millrace.dispatch(note, 1, { id })).toMatchObject({ id, deduplicated: false });
+    fail('enqueue', ['after']);
+    const [handle] = await millrace.dispatchMany([{ job: 'note', options: { id: uuidv7() } }]);
+    expect(handle.deduplicated).toBe(false);
+    expect(await millrace.dispatch(note, 1, { id })).toMatchObject({ id, deduplicated: true });
+  });
+
   it('gives up at its deadline, says with which id it may have been written, and a repeat finds it', async () => {
     const { millrace, fail, total } = clientOf({ dispatchTimeout: '150ms' });
     await using _ = millrace;
