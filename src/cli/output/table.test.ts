@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { displayWidth, fitWidth } from './display-width.js';
+import { createStyle } from './style.js';
+import { tableLines } from './table.js';
+
+const style = createStyle(false);
+interface Row {
+  readonly name: string;
+  readonly count: number;
+  readonly note: string | null;
+}
+const columns = [
+  { title: 'NAME', value: ({ name }: Row) => name, shrinkTo: 6 },
+  { title: 'COUNT', value: ({ count }: Row) => count, align: 'right' as const },
+  { title: 'NOTE', value: ({ note }: Row) => note, isOptional: true },
+];
+
+test('columns are aligned by what is seen, numbers to the right', () => {
+  const rows = [
+    { name: '日本', count: 1, note: null },
+    { name: 'abcdef', count: 1000, note: null },
+  ];
+  expect(tableLines(rows, columns, { style, width: 80 })).toEqual([
+    'NAME    COUNT',
+    '日本        1',
+    'abcdef   1000',
+  ]);
+});
+
+test('a table that is too wide cuts what may be cut, and nothing else', () => {
+  const rows = [{ name: 'a-very-long-name-of-a-job', count: 123_456_789, note: 'kept whole' }];
+  const lines = tableLines(rows, columns, { style, width: 36 });
+  expect(lines[1]).toBe('a-very-long-…  123456789  kept whole');
+  for (const line of tableLines(rows, columns, { style, width: 10 })) expect(line).toContain('  ');
+  expect(tableLines(rows, columns, { style, width: Number.POSITIVE_INFINITY })[1]).toContain('name-of-a-job');
+});
+
+test('cells can’t break out of their line, and colours take no width', () => {
+  const painted = createStyle(true);
+  const rows = [{ name: 'x\ny\u001b[2J', count: 1, note: null }];
+  const [head = '', line = ''] = tableLines(rows, columns, { style: painted, width: 80 });
+  expect(line).not.toContain('\n');
+  expect(line).toContain(String.raw`x\ny\x1b[2J`);
+  expect(displayWidth(head)).toBe(displayWidth(line));
+});
+
+test('a text is cut between characters', () => {
+  expect(fitWidth('👩‍👩‍👧‍👦 family', 4)).toBe('👩‍👩‍👧‍👦 …');
+  expect(fitWidth('日本語', 4)).toBe('日…');
+  expect(fitWidth('short', 5)).toBe('short');
+});
