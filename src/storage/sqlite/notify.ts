@@ -8,11 +8,11 @@
  * see it, by a change in shared memory that nobody reports. So each report is followed by several looks, at once and
  * then after 1, 2, 4 … 128 ms.
  *
- * SQLite keeps the -wal file for as long as a connection is open. Should it be replaced all the same, the watch on the
- * folder notices the new one. Where nothing is reported (network file systems), the poll of the waiting worker remains.
+ * The -wal file is there, and stays the same one, for as long as a connection is open: each holds a shared lock on the
+ * database, without which nobody can remove it. Where nothing is reported (network file systems), the poll of the waiting
+ * worker remains.
  */
 import { type FSWatcher, watch as watchFile } from 'node:fs';
-import { basename, dirname } from 'node:path';
 import type { Logger } from '../../internal/logger.js';
 import type { Connection } from './connection.js';
 import { isBusy } from './errors.js';
@@ -28,7 +28,6 @@ export class WakeUps {
   readonly #logger: Logger;
   readonly #watchers = new Set<OnWake>();
   #walWatch: FSWatcher | undefined;
-  #folderWatch: FSWatcher | undefined;
   #seenVersion = 0;
   #isLookDue = false;
   #looks = 0;
@@ -43,56 +42,40 @@ export class WakeUps {
     // A function of its own, so that the same listener can watch twice.
     const watcher: OnWake = (queues) => onWake(queues);
     this.#watchers.add(watcher);
-    if (this.#watchers.size === 1) this.#openFiles();
+    if (this.#watchers.size === 1) this.#watchWal();
     return {
       [Symbol.asyncDispose]: () => {
         this.#watchers.delete(watcher);
-        if (this.#watchers.size === 0) this.#closeFiles();
+        if (this.#watchers.size === 0) this.#unwatchWal();
         return Promise.resolve();
       },
     };
   }
 
-  /** After a commit of ours; the watchers are called once the caller has had its answer. */
+  /** After a commit of ours; the watchers are called outside of it. */
   wake(queues: ReadonlySet<string>): void {
     if (this.#watchers.size > 0) queueMicrotask(() => this.#tell([...queues]));
   }
 
   close(): void {
     this.#watchers.clear();
-    this.#closeFiles();
+    this.#unwatchWal();
   }
 
   #tell(queues: readonly string[] | null): void {
     for (const watcher of [...this.#watchers]) watcher(queues);
   }
 
-  #openFiles(): void {
+  #watchWal(): void {
     const { file, isInMemory } = this.#db;
     if (isInMemory) return;
     this.#seenVersion = this.#version();
-    const walName = `${basename(file)}-wal`;
-    this.#folderWatch = this.#open(dirname(file), (event, name) => {
-      if (event !== 'rename' || name !== walName) return;
-      this.#walWatch?.close();
-      this.#watchWal();
-      this.#reported();
-    });
-    this.#watchWal();
-  }
-
-  #watchWal(): void {
-    this.#walWatch = this.#open(`${this.#db.file}-wal`, () => this.#reported());
-  }
-
-  #open(path: string, onEvent: (event: string, name: string | null) => void): FSWatcher | undefined {
+    const path = `${file}-wal`;
     try {
-      const watcher = watchFile(path, { persistent: false }, onEvent);
-      watcher.on('error', (error) => this.#unwatchable(path, error));
-      return watcher;
+      this.#walWatch = watchFile(path, { persistent: false }, () => this.#reported());
+      this.#walWatch.on('error', (error) => this.#unwatchable(path, error));
     } catch (error) {
       this.#unwatchable(path, error);
-      return undefined;
     }
   }
 
@@ -141,11 +124,9 @@ export class WakeUps {
     }
   }
 
-  #closeFiles(): void {
+  #unwatchWal(): void {
     clearTimeout(this.#nextLook);
     this.#walWatch?.close();
-    this.#folderWatch?.close();
     this.#walWatch = undefined;
-    this.#folderWatch = undefined;
   }
 }

@@ -5,6 +5,7 @@ import { printMigrations } from '../migrate/print-migrations.js';
 import { type MigrationReport, type MigrationTarget, runMigrations } from '../migrate/run-migrations.js';
 import type { Connection } from './connection.js';
 import { toMillraceError } from './errors.js';
+import { type PatienceOptions, whenUnlocked } from './patience.js';
 import * as sql from './queries/schema.js';
 
 export const sqliteMigrations = (): Migration[] => loadMigrations(new URL('./migrations/', import.meta.url));
@@ -16,16 +17,19 @@ export const sqliteMigrationScript = (): string =>
 /**
  * Brings the schema up to date and checks that this code may use it. What is up to date already is not locked.
  *
- * @param begin resolves inside a write transaction of this connection
+ * @throws MillraceError `database-locked` when another connection holds the file for too long, and what `checkSchema` throws
  */
-export async function migrate(db: Connection, begin: () => Promise<void>): Promise<MigrationReport> {
+export async function migrate(db: Connection, deadlineMs: number): Promise<MigrationReport> {
   const migrations = sqliteMigrations();
-  const found = readSchema(db);
+  const patience = { name: 'migrate', file: db.file, deadlineMs };
+  const read = (): Promise<{ found: SchemaState | null }> =>
+    whenUnlocked(() => ({ found: readSchema(db) }), patience);
+  const { found } = await read();
   const isCurrent = found !== null && found.version >= migrations.length;
   const report = isCurrent
     ? { from: found.version, to: found.version, applied: [] }
-    : await runMigrations(new SqliteMigrationTarget(db, begin), migrations);
-  checkSchema({ found: readSchema(db), migrations });
+    : await runMigrations(new SqliteMigrationTarget(db, patience), migrations);
+  checkSchema({ ...(await read()), migrations });
   return report;
 }
 
@@ -37,15 +41,18 @@ function readSchema(db: Connection): SchemaState | null {
 /** The write lock is the lock of migrators; each migration is all or nothing inside it. */
 class SqliteMigrationTarget implements MigrationTarget {
   readonly #db: Connection;
-  readonly #begin: () => Promise<void>;
+  readonly #patience: PatienceOptions;
 
-  constructor(db: Connection, begin: () => Promise<void>) {
+  constructor(db: Connection, patience: PatienceOptions) {
     this.#db = db;
-    this.#begin = begin;
+    this.#patience = patience;
   }
 
   async lock(): Promise<AsyncDisposable> {
-    await this.#begin();
+    await whenUnlocked(() => {
+      this.#db.run('begin immediate');
+      return true;
+    }, this.#patience);
     return {
       [Symbol.asyncDispose]: () => {
         try {

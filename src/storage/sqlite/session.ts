@@ -48,15 +48,8 @@ export class Session {
   static async open(options: SessionOptions): Promise<Session> {
     const { file, statementTimeoutMs: deadlineMs = defaultStatementTimeoutMs } = options;
     const db = await whenUnlocked(() => openConnection(options), { name: 'open', file, deadlineMs });
-    const begin = (): true => {
-      db.run('begin immediate');
-      return true;
-    };
     try {
-      const migrated = await migrate(db, async () => {
-        await whenUnlocked(begin, { name: 'migrate', file: db.file, deadlineMs });
-      });
-      return new Session(db, migrated, options);
+      return new Session(db, await migrate(db, deadlineMs), options);
     } catch (error) {
       db.close();
       throw toMillraceError(error, db.file);

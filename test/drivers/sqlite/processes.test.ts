@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
 import { type TempDir, tempDir } from '../../support/temp.js';
@@ -87,6 +88,26 @@ describe('[sqlite] wake-ups', () => {
     await waitFor(() => others.length > 0, { describe: 'the wake-up of the other storage' });
     expect(others).toEqual([null]);
     expect(own).toEqual([['mail']]);
+  });
+
+  test('others that come and go leave the watched file in its place', async () => {
+    await using folder = tempDir('wake');
+    const file = folder.file('queue.db');
+    await using storage = await opened(file);
+    let wakes = 0;
+    await using _watch = await storage.watch(() => {
+      wakes += 1;
+    });
+    const before = statSync(`${file}-wal`).ino;
+    for (let round = 1; round <= 3; round += 1) {
+      const other = new SqliteStorage({ file, synchronous: 'NORMAL' });
+      await other.open();
+      await other.enqueue([newJob()]);
+      await other.tidy({ settled: 0, idle: true });
+      await other.close();
+      await waitFor(() => wakes >= round, { describe: `wake-up ${round}` });
+    }
+    expect(statSync(`${file}-wal`).ino).toBe(before);
   });
 
   test('a watch that was ended is not called, and leaves no file watched', async () => {
