@@ -17,7 +17,7 @@ import type { Outcome } from './outcomes.js';
 import { isStandardSchema } from './schema.js';
 import { resolveUnique } from './unique-option.js';
 
-export type { JobDefinition, RunnableJob, RunnableJob as AnyJobDefinition } from './job-definition.js';
+export type { JobDefinition } from './job-definition.js';
 
 const known = [
   'input',
