@@ -29,7 +29,7 @@ export async function main(): Promise<number> {
 /** False when it was interrupted; what runs then is finished, the rest stays for the next run. */
 async function runUntilDone({ created }: Dispatched, index: JobHandle<IndexFacts>): Promise<boolean> {
   const waiting = await jobsToRun();
-  say(`${created} new jobs, ${waiting} to run`);
+  say(`${created} new ${created === 1 ? 'job' : 'jobs'}, ${waiting} to run`);
   const startedAt = performance.now();
   const finished: string[] = [];
   await using worker = library.worker({ concurrency: 8, stopTimeout: '5s' });
