@@ -189,3 +189,6 @@ export function listens(): void {
 
 // @ts-expect-error not a setting
 export const misspelt = new Millrace({ databse: 'memory:' });
+
+/** A client of certain jobs can be handed to what works with any client. */
+export const anyClient: Millrace = millrace;
