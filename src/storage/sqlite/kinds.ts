@@ -67,6 +67,13 @@ export class Kinds {
     return this.#byId.get(id) as Kind;
   }
 
+  /** Those of a queue with one of these names. */
+  named(queueId: number, names: ReadonlySet<string>): Kind[] {
+    this.refresh();
+    const ofQueue = this.#byQueue.get(this.queueName(queueId));
+    return [...names].map((name) => ofQueue?.get(name)).filter((kind) => kind !== undefined);
+  }
+
   /** Every kind there is, of one queue or one name where asked. */
   all(filter: { readonly queue?: string | undefined; readonly name?: string | undefined }): Kind[] {
     this.refresh();

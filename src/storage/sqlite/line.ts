@@ -21,10 +21,20 @@ export function* liveKindIds(db: Connection, queue: number): Generator<number> {
   }
 }
 
-/** Those of them that the worker knows. */
+/**
+ * The kinds of a queue that the worker knows and that may have waiting jobs. Where more kinds wait that it doesn't know
+ * than it knows names, these are looked up by name instead: the cost is that of the shorter list.
+ */
 export function liveKinds(db: Connection, queue: number, names: ReadonlySet<string>): Kind[] {
-  const kinds = [...liveKindIds(db, queue)].map((id) => db.kinds.byId(id));
-  return kinds.filter(({ name }) => names.has(name));
+  const known: Kind[] = [];
+  let unknown = 0;
+  for (const id of liveKindIds(db, queue)) {
+    const kind = db.kinds.byId(id);
+    if (names.has(kind.name)) known.push(kind);
+    else unknown += 1;
+    if (unknown > names.size) return db.kinds.named(queue, names);
+  }
+  return known;
 }
 
 /** The ranks at which a kind has waiting jobs, due or not, the first to be served first. */
