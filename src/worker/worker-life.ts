@@ -253,6 +253,7 @@ export class WorkerLife {
     this.#buffer.add(jobs, sentAtMs);
     if (this.#options.isOpen()) this.runner.fill(this.#buffer);
     else this.returnBuffer('worker-stopping');
+    if (jobs.length === 0) this.#look();
   }
 
   #started({ job }: Attempt): void {
