@@ -98,8 +98,9 @@ function marksAfterTakeBack(job: Placed, decision: TakeBack, nowMs: number): Ret
       return marksAfterLease(job, {
         deaths: deaths + 1,
         errors: decision.errors,
-        due: nowMs + decision.delayMs,
-        ...(decision.alone ? { line: aloneLine } : {}),
+        // A job that its stop request ends keeps due time and line as they were.
+        ...(job.lease?.stop === 0 ? { due: nowMs + decision.delayMs } : {}),
+        ...(job.lease?.stop === 0 && decision.alone ? { line: aloneLine } : {}),
       });
   }
 }
