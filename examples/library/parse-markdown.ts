@@ -34,7 +34,7 @@ export function parseMarkdown(
   let headings = 0;
   let links = 0;
   let codeBlocks = 0;
-  marked.walkTokens(tokens, (token) => {
+  void marked.walkTokens(tokens, (token) => {
     if (token.type === 'heading') {
       headings += 1;
       title ||= plainText((token as Tokens.Heading).tokens);

@@ -1,6 +1,10 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { defineJob, Millrace } from '../../src/index.js';
 import { withDeadline } from '../../src/internal/deadline.js';
+
+// What a worker does each second would tell them too, only later.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval'] }));
+afterEach(() => void vi.useRealTimers());
 
 // A retry wakes its own worker, whose next look finds nothing: nobody told those that wait for that.
 test('[memory] a worker whose last job will be retried later is idle at once, not with its next poll', async () => {
