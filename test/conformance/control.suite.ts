@@ -71,10 +71,13 @@ export function controlSuite(stage: Stage): void {
         await stage.storage[request](job.id);
         const lease = await stage.lapse(queue);
         expect(lease.stopRequest).toBe(request);
-        const decision = { ...lease, kind, delayMs: 0, alone: false, errors: failure() } as const;
+        const decision = { ...lease, kind, delayMs: MINUTE, alone: true, errors: failure() } as const;
         expect(await stage.storage.takeBack([decision])).toEqual(['done']);
         expect(await stage.statuses([job.id])).toEqual([statusAfter[request]]);
-        if (request !== 'delete') expect((await stage.record(job.id)).reason).toBe('operator');
+        if (request !== 'delete') {
+          const { dueAtMs } = job;
+          expect(await stage.record(job.id)).toMatchObject({ reason: 'operator', alone: false, dueAtMs });
+        }
         expect(await stage.settle(job, done)).toBe('already-final');
       });
     }
