@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { Console } from 'node:console';
 import { runCli } from './run-cli.js';
 
 /** A reader that went away (`millrace jobs | head -1`) is no error: what the command does, it still does. */
@@ -7,6 +8,9 @@ for (const stream of [process.stdout, process.stderr]) {
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
 }
+
+// Stdout is for one document then; what a config or a handler prints goes beside it.
+if (process.argv.includes('--json')) globalThis.console = new Console(process.stderr, process.stderr);
 
 const flushDeadlineMs = 2000;
 

@@ -34,10 +34,15 @@ export async function runWorker({ setup, logger, until }: RunWorkerOptions): Pro
     await Promise.race([until(worker, stop.asked), stop.asked]);
     await worker.stop();
   } catch (error) {
-    if (!(stop.isAsked && hasErrorCode(error, 'closed'))) throw error;
+    if (!(stop.isAsked && isGivenUp(error))) throw error;
   } finally {
     await client.close();
     stop[Symbol.dispose]();
   }
   return { worker, forcedBy: stop.forcedBy, hasCrashed: stop.hasCrashed };
+}
+
+/** How a start ends that was called off. */
+function isGivenUp(error: unknown): boolean {
+  return hasErrorCode(error, 'closed') || (error instanceof Error && error.name === 'AbortError');
 }

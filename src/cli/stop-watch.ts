@@ -4,6 +4,8 @@ import type { Worker } from '../worker/worker.js';
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 type StopSignal = keyof typeof signalNumbers;
 
+/** Ctrl-C reaches the whole process group, and npm then passes it on to its child: the same press, told twice. */
+const echoMs = 150;
 /** After a second signal handlers have this long to end by their own; then they are left behind. */
 const abortGraceMs = 250;
 
@@ -23,6 +25,7 @@ export class StopWatch implements Disposable {
   readonly #logger: Logger;
   #tellAsked: () => void = () => undefined;
   #signals = 0;
+  #signalledAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(worker: Worker, logger: Logger) {
     this.#worker = worker;
@@ -40,6 +43,10 @@ export class StopWatch implements Disposable {
   }
 
   readonly #onSignal = (signal: StopSignal): void => {
+    const now = performance.now();
+    const isEcho = now - this.#signalledAtMs < echoMs;
+    this.#signalledAtMs = now;
+    if (isEcho) return;
     this.#signals += 1;
     const number = signalNumbers[signal];
     if (this.#signals > 2) process.exit(128 + number);

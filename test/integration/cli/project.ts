@@ -60,6 +60,7 @@ export const jobs = [
   defineJob('refuse', { run() { throw new NonRetriable('never'); } }),
   defineJob('nasty', { attempts: 1, run({ log }) { log.warn(nasty); throw new Error(nasty); } }),
   defineJob('wait', { async run({ signal, input }) { await pause(input?.ms ?? 60_000, undefined, { signal }); return 'waited'; } }),
+  defineJob('chatty', { run() { console.log('chatter of a handler'); return 1; } }),
   defineJob('stubborn', { async run() { await pause(60_000); } }),
   defineJob('reject', { async run() { Promise.reject(new Error('left alone')); await pause(20); return 'still here'; } }),
   defineJob('crash', { async run({ signal }) { setTimeout(() => { throw new Error('out of nowhere'); }, 1); await pause(60_000, undefined, { signal }); } }),

@@ -1,6 +1,19 @@
+import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { project } from './project.js';
+
+/** Makes an import of this package fail as it does where it was not installed. */
+function withoutPackage(name: string): string {
+  const hooks = `export function resolve(specifier, context, next) {
+    if (specifier === '${name}' || specifier.startsWith('${name}/')) {
+      throw Object.assign(new Error("Cannot find package '" + specifier + "'"), { code: 'ERR_MODULE_NOT_FOUND' });
+    }
+    return next(specifier, context);
+  }`;
+  return `import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hooks)}));`;
+}
 
 describe('[sqlite] millrace work and flush', () => {
   test('flush runs what is due, waits for no retry and tells of queues it left', async () => {
@@ -57,6 +70,11 @@ describe('[sqlite] millrace work and flush', () => {
     await waitFor(async () => (await job.job())?.status === 'processing', { describe: 'the job to run' });
     worker.child.kill('SIGINT');
     await worker.says(/a second signal aborts it/);
+    // npm passes on what the terminal has told already: that is no second press.
+    worker.child.kill('SIGINT');
+    const toldAt = performance.now();
+    await waitFor(() => performance.now() - toldAt > 300, { describe: 'the echo of a signal to be over' });
+    expect((await job.job())?.status).toBe('processing');
     const from = performance.now();
     worker.child.kill('SIGINT');
     const run = await worker.ended;
@@ -109,6 +127,44 @@ describe('[sqlite] millrace work and flush', () => {
     const run = await here.run(['work', ...args], { env });
     expect(run).toMatchObject({ code: 64, stdout: '' });
     expect(run.stderr).toMatch(message);
+  });
+
+  test('what a handler prints stays out of the document', async () => {
+    await using here = await project();
+    await here.client().dispatch('chatty');
+    const run = await here.run(['flush', '--json']);
+    expect(run.json()).toMatchObject({ completed: 1 });
+    expect(run.stderr).toContain('chatter of a handler');
+  });
+
+  test('a worker waits for a database that is away, and stops at once when told', async () => {
+    await using here = await project();
+    const worker = here.start(['work', '--database', 'postgres://u:p@127.0.0.1:1/x']);
+    await worker.says(/storage does not open, trying again.*tries=2/s);
+    worker.child.kill('SIGTERM');
+    const run = await worker.ended;
+    expect(run.code).toBe(0);
+    expect(run.stderr).not.toContain(':p@');
+  });
+
+  test.each([
+    ['pg', 'postgres://u:p@127.0.0.1:1/x'],
+    ['mysql2', 'mysql://u:p@127.0.0.1:1/x'],
+    ['better-sqlite3', 'sqlite:x.db'],
+  ])('a missing %s is told with the command that installs it, at once', async (driver, database) => {
+    await using here = await project();
+    await here.write('hooks.mjs', withoutPackage(driver));
+    await here.write('x.db', '');
+    const env = { NODE_OPTIONS: `--import ${pathToFileURL(here.file('hooks.mjs'))}` };
+    const [looking, working] = await Promise.all([
+      here.run(['status', '--database', database], { env }),
+      here.run(['work', '--database', database], { env }),
+    ]);
+    expect(looking).toMatchObject({ code: 1, stdout: '' });
+    for (const { stderr } of [looking, working]) {
+      expect(stderr).toMatch(new RegExp(`npm install ${driver}.*\\[driver-missing\\]`));
+    }
+    expect(working.code).toBe(1);
   });
 
   test('log lines are JSON objects on request', async () => {
