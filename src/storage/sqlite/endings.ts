@@ -10,8 +10,6 @@ import { deletePayload } from './queries/payloads.js';
 import * as keys from './queries/unique-keys.js';
 import type { Transaction } from './transaction.js';
 
-export type { JobRow } from './queries/endings.js';
-
 export interface Ending {
   readonly status: number;
   readonly reason: string | null;

@@ -3,6 +3,4 @@ export const addEnded = `
   insert into ended_counts (queue, status, n) values (?, ?, ?)
   on conflict (queue, status) do update set n = n + excluded.n`;
 
-export const allEnded = 'select queue, status, n from ended_counts';
-
 export const endedOfQueue = 'select queue, status, n from ended_counts where queue = ?';
