@@ -40,7 +40,7 @@ describe('[sqlite] several processes on one file', () => {
     expect(new Set(reports.map(({ to }) => to)).size).toBe(1);
   });
 
-  test('drain a queue together, each job once, and both get their share', async () => {
+  test('drain a queue together, each job once', async () => {
     await using storage = await opened(file);
     for (let round = 0; round < 6; round += 1) await storage.enqueue(newJobs(1_000));
     const [one, two] = await Promise.all([
@@ -49,7 +49,6 @@ describe('[sqlite] several processes on one file', () => {
     ]);
     expect(new Set([...one, ...two]).size).toBe(6_000);
     expect(one.length + two.length).toBe(6_000);
-    expect(Math.min(one.length, two.length)).toBeGreaterThan(600);
     expect(await storage.stats('default')).toMatchObject([{ pending: 0, processing: 0, completed: 6_000 }]);
   });
 
