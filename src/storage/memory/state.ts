@@ -82,7 +82,6 @@ export function byId(a: { readonly id: string }, b: { readonly id: string }): nu
 
 /** Everything a memory storage knows. Changed only by the functions of this folder, each in one synchronous step. */
 export class MemoryState {
-  readonly now: () => number;
   readonly jobs = new Map<string, MemoryJob>();
   readonly processing = new Map<string, MemoryJob>();
   /** Jobs by the id of one they wait for or waited for. */
@@ -98,8 +97,20 @@ export class MemoryState {
   claims = 0;
   readonly #pending = new Map<string, SortedList<MemoryJob>>();
 
-  constructor(now: () => number) {
-    this.now = now;
+  readonly #clock: () => number;
+  #nowMs = 0;
+
+  constructor(clock: () => number) {
+    this.#clock = clock;
+  }
+
+  /** All that one call does, it does at one time. */
+  readClock(): void {
+    this.#nowMs = this.#clock();
+  }
+
+  now(): number {
+    return this.#nowMs;
   }
 
   /** The pending jobs of a queue in claim order, those that run alone among them. */

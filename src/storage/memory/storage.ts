@@ -230,6 +230,7 @@ export class MemoryStorage implements Storage {
   async #step<T>(work: (state: MemoryState) => T): Promise<T> {
     if (this.#closed)
       throw new MillraceError('closed', 'storage: expected an open one, got a call after close()');
+    this.#state.readClock();
     const answer = work(this.#state);
     if (this.#state.awakened.size > 0) {
       const queues = [...this.#state.awakened];
