@@ -2,7 +2,7 @@ import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.
 import { textArray, uuidArray } from './arrays.js';
 import { aloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
-import { claimQueries, type ClaimQueries, fieldSeparator, rowSeparator } from './queries/claim.js';
+import { type ClaimQueries, claimQueries, fieldSeparator, rowSeparator } from './queries/claim.js';
 import { intOf, intOrNull, type Row, textOf } from './statement.js';
 
 /** One claim may find its candidates taken under its hands so often before it answers with none. */
@@ -48,7 +48,8 @@ export class Claims {
   async answer(request: ClaimRequest, row: Row | undefined): Promise<ClaimedJob[]> {
     const [taken, held, count] = row ?? [];
     if (intOf(count) === 0) return inClaimOrder(unpack(held ?? null, request.token), request.queues);
-    const jobs = taken === null || taken === undefined ? await this.#inParts(request) : unpack(taken, request.token);
+    const jobs =
+      taken === null || taken === undefined ? await this.#inParts(request) : unpack(taken, request.token);
     return inClaimOrder(jobs, request.queues);
   }
 
@@ -88,7 +89,10 @@ export class Claims {
     return (await this.#context.connection.run(this.queries.held, tokenRange(incarnation))).map(heldLease);
   }
 
-  async peek(queues: readonly string[], names: readonly string[]): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+  async peek(
+    queues: readonly string[],
+    names: readonly string[],
+  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
     const values = [textArray(queues), textArray(names), this.#context.offsetMs()];
     const [row] = await this.#context.connection.run(this.queries.peek, values);
     const dueInMs = intOrNull(row?.[0]);
@@ -134,7 +138,8 @@ function unpack(text: string | null, token: string): ClaimedJob[] {
 
 /** Rows come as they lie in the table, which mostly is the order of the claim already. */
 function inClaimOrder(jobs: ClaimedJob[], queues: readonly string[]): ClaimedJob[] {
-  const place = queues.length < 2 ? null : new Map([...new Set(queues)].map((queue, index) => [queue, index]));
+  const place =
+    queues.length < 2 ? null : new Map([...new Set(queues)].map((queue, index) => [queue, index]));
   const compare = (a: ClaimedJob, b: ClaimedJob): number =>
     (place === null ? 0 : (place.get(a.queue) ?? 0) - (place.get(b.queue) ?? 0)) ||
     b.priority - a.priority ||

@@ -12,7 +12,14 @@ export const statusCode = Object.freeze({
   cancelled: 5,
 } as const satisfies Record<JobStatus, number>);
 
-const statuses: readonly JobStatus[] = ['pending', 'processing', 'blocked', 'completed', 'buried', 'cancelled'];
+const statuses: readonly JobStatus[] = [
+  'pending',
+  'processing',
+  'blocked',
+  'completed',
+  'buried',
+  'cancelled',
+];
 export const statusOf = (code: number): JobStatus => statuses[code] ?? 'pending';
 
 /** `line` of jobs that only a claim with `alone` takes; 0 is the ordinary one. */
@@ -21,7 +28,10 @@ export const aloneLine = -1;
 /** Bits of `care`: what a plain settle leaves to the followed path. */
 export const care = Object.freeze({ followed: 1, stopRequested: 2, holdsKey: 4 } as const);
 
-export const stopCode = Object.freeze({ cancel: 1, bury: 2, delete: 3 } as const satisfies Record<StopRequest, number>);
+export const stopCode = Object.freeze({ cancel: 1, bury: 2, delete: 3 } as const satisfies Record<
+  StopRequest,
+  number
+>);
 const stops: readonly (StopRequest | null)[] = [null, 'cancel', 'bury', 'delete'];
 export const stopOf = (code: number): StopRequest | null => stops[code] ?? null;
 

@@ -7,9 +7,9 @@
  * here, a statement by itself or the whole transaction; everything else is the caller's to repeat.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { MillraceError } from '../../internal/errors.js';
 import { formatDuration } from '../../internal/duration.js';
-import { type Logger } from '../../internal/logger.js';
+import { MillraceError } from '../../internal/errors.js';
+import type { Logger } from '../../internal/logger.js';
 import { type Client, connect } from './driver.js';
 import { endsConnection, fromDriver, isConflict, speaksOfPooler, speaksOfStalePlan } from './errors.js';
 import type { Executor, Row, Statement } from './statement.js';
@@ -92,9 +92,13 @@ export class Connection implements Executor {
   #refuseLate(name: string, since: number): void {
     const waitedMs = performance.now() - since;
     if (waitedMs <= this.#options.statementTimeoutMs) return;
-    throw new MillraceError('deadline-exceeded', `PostgreSQL, ${name}: its turn did not come within ${formatDuration(waitedMs)}`, {
-      details: { doing: name, waitedMs },
-    });
+    throw new MillraceError(
+      'deadline-exceeded',
+      `PostgreSQL, ${name}: its turn did not come within ${formatDuration(waitedMs)}`,
+      {
+        details: { doing: name, waitedMs },
+      },
+    );
   }
 
   async #retried<T>(work: () => Promise<T>): Promise<T> {
@@ -137,13 +141,20 @@ export class Connection implements Executor {
       this.#drop(client);
     }, statementTimeoutMs);
     try {
-      const query = { text: statement.text, values: values as unknown[], rowMode: 'array' as const, types: rawTypes };
+      const query = {
+        text: statement.text,
+        values: values as unknown[],
+        rowMode: 'array' as const,
+        types: rawTypes,
+      };
       const result = await client.pg.query<(string | null)[]>(
         this.#prepare && values.length > 0 ? { name: statement.name, ...query } : query,
       );
       return result.rows;
     } catch (cause) {
-      throw isLate ? lateError(statement.name, statementTimeoutMs, cause) : this.#judge(client, cause, statement.name);
+      throw isLate
+        ? lateError(statement.name, statementTimeoutMs, cause)
+        : this.#judge(client, cause, statement.name);
     } finally {
       clearTimeout(timer);
     }
@@ -215,7 +226,11 @@ const closedError = (name: string): MillraceError =>
   new MillraceError('closed', `PostgreSQL, ${name}: expected an open storage, got a call after close()`);
 
 const lateError = (name: string, ms: number, cause: unknown): MillraceError =>
-  new MillraceError('deadline-exceeded', `PostgreSQL, ${name}: no answer within ${formatDuration(ms)}; the connection was dropped`, {
-    cause,
-    details: { doing: name, deadlineMs: ms },
-  });
+  new MillraceError(
+    'deadline-exceeded',
+    `PostgreSQL, ${name}: no answer within ${formatDuration(ms)}; the connection was dropped`,
+    {
+      cause,
+      details: { doing: name, deadlineMs: ms },
+    },
+  );

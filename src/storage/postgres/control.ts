@@ -4,11 +4,11 @@ import type { ControlOutcome } from '../settlement.js';
 import { textArray, uuidArray } from './arrays.js';
 import { statusCode, stopCode } from './codes.js';
 import type { Context } from './context.js';
-import { endJobs, type EndingTools } from './endings.js';
+import { type EndingTools, endJobs } from './endings.js';
 import { type Followed, stoppedAs } from './followed.js';
-import { controlQueries, type ControlQueries } from './queries/control.js';
+import { type ControlQueries, controlQueries } from './queries/control.js';
 import { endingQueries } from './queries/settle.js';
-import { intOf, textOf, type Executor } from './statement.js';
+import { type Executor, intOf, textOf } from './statement.js';
 
 /** Buried jobs that one transaction of retryBuried takes. */
 const retryPage = 500;
@@ -42,13 +42,20 @@ export class Control {
     });
   }
 
-  async retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
+  async retryBuried(request: {
+    queue?: string;
+    limit: number;
+  }): Promise<{ retried: number; duplicates: number }> {
     const total = { retried: 0, duplicates: 0 };
     const queues = request.queue === undefined ? await this.#queues() : [request.queue];
     let after: string | null = null;
     while (total.retried < request.limit) {
       const wanted = Math.min(retryPage, request.limit - total.retried);
-      const page = await this.#context.connection.run(this.#queries.buriedIds, [textArray(queues), after, wanted]);
+      const page = await this.#context.connection.run(this.#queries.buriedIds, [
+        textArray(queues),
+        after,
+        wanted,
+      ]);
       if (page.length === 0) break;
       const ids = page.map(([id]) => textOf(id));
       after = ids.at(-1) ?? null;
@@ -69,14 +76,17 @@ export class Control {
         await tools.tx.run(this.#queries.requestStop, [id, stopCode[request]]);
         return 'requested';
       }
-      await endJobs(tools, [{ id: job.id, byLease: false, isFollowed: job.isFollowed, ...stoppedAs(request) }]);
+      await endJobs(tools, [
+        { id: job.id, byLease: false, isFollowed: job.isFollowed, ...stoppedAs(request) },
+      ]);
       return 'done';
     });
   }
 
   async setPaused(queue: string, paused: boolean): Promise<void> {
     if (paused) await this.#context.connection.run(this.#queries.pause, [queue]);
-    else if ((await this.#context.connection.run(this.#queries.resume, [queue])).length > 0) this.#context.wake([queue]);
+    else if ((await this.#context.connection.run(this.#queries.resume, [queue])).length > 0)
+      this.#context.wake([queue]);
   }
 
   async pausedQueues(): Promise<string[]> {
@@ -91,7 +101,12 @@ export class Control {
     let purged = 0;
     for (const status of new Set(request.statuses)) {
       if (purged >= request.limit) break;
-      const values = [statusCode[status], Math.round(request.olderThanMs), this.#context.offsetMs(), request.limit - purged];
+      const values = [
+        statusCode[status],
+        Math.round(request.olderThanMs),
+        this.#context.offsetMs(),
+        request.limit - purged,
+      ];
       const rows = await this.#context.connection.run(this.#queries.purgeable, values);
       if (rows.length === 0) continue;
       const ids = rows.map(([id]) => textOf(id));
@@ -108,7 +123,11 @@ export class Control {
   async purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {
     const { connection, offsetMs } = this.#context;
     const { limit } = request;
-    const lines = await connection.run(this.#queries.purgeLines, [Math.round(request.olderThanMs), offsetMs(), limit]);
+    const lines = await connection.run(this.#queries.purgeLines, [
+      Math.round(request.olderThanMs),
+      offsetMs(),
+      limit,
+    ]);
     const periods = await connection.run(this.#queries.purgePeriods, [offsetMs(), limit]);
     const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, workerSilentMs]);
     return intOf(lines[0]?.[0]) + intOf(periods[0]?.[0]) + intOf(workers[0]?.[0]);
@@ -121,7 +140,10 @@ export class Control {
     return 'done';
   }
 
-  async #revive({ tx, offsetMs, awakened }: EndingTools, ids: readonly string[]): Promise<{ retried: number; duplicates: number }> {
+  async #revive(
+    { tx, offsetMs, awakened }: EndingTools,
+    ids: readonly string[],
+  ): Promise<{ retried: number; duplicates: number }> {
     const locked = await tx.run(this.#queries.lockEnded, [uuidArray(ids)]);
     const keyed = new Map<string, string>();
     const free: string[] = [];
@@ -135,7 +157,8 @@ export class Control {
       for (const [job] of await tx.run(this.#queries.retakeKeys, values)) free.push(textOf(job));
     }
     if (free.length > 0) {
-      for (const [queue] of await tx.run(this.#queries.revive, [uuidArray(free), offsetMs()])) awakened.add(textOf(queue));
+      for (const [queue] of await tx.run(this.#queries.revive, [uuidArray(free), offsetMs()]))
+        awakened.add(textOf(queue));
     }
     return { retried: free.length, duplicates: locked.length - free.length };
   }

@@ -36,9 +36,11 @@ export function decide(jobs: readonly NewJob[], state: KnownState): Decided[] {
   const written = new Map<string, Decided>();
   return jobs.map((job) => {
     const refusal = whatStandsAgainst(job, state, holders, written);
-    if (refusal !== null) return { job, outcome: refusal, status: null, edges: [], keys: [], isFollowed: false };
+    if (refusal !== null)
+      return { job, outcome: refusal, status: null, edges: [], keys: [], isFollowed: false };
     const row = birth(job, state, written);
-    for (const key of keysOf(row)) holders.set(`${key.kind} ${key.key}`, { job: job.id, inputHash: key.inputHash });
+    for (const key of keysOf(row))
+      holders.set(`${key.kind} ${key.key}`, { job: job.id, inputHash: key.inputHash });
     for (const { parent } of row.edges) {
       const inCall = written.get(parent);
       if (inCall !== undefined) inCall.isFollowed = true;
@@ -72,11 +74,21 @@ function whatStandsAgainst(
 }
 
 function birth(job: NewJob, state: KnownState, written: ReadonlyMap<string, Decided>): Decided {
-  const parents = [...new Set(job.after?.ids ?? [])].map((id) => ({ id, standing: standingOf(id, state, written) }));
+  const parents = [...new Set(job.after?.ids ?? [])].map((id) => ({
+    id,
+    standing: standingOf(id, state, written),
+  }));
   const hasFailed = parents.some(({ standing }) => standing === 'failed');
   const policy = job.after?.onFailure ?? 'run';
   const waits = parents.some(({ standing }) => standing === 'live');
-  const status = hasFailed && policy !== 'run' ? (policy === 'bury' ? 'buried' : 'cancelled') : waits ? 'blocked' : 'pending';
+  const status =
+    hasFailed && policy !== 'run'
+      ? policy === 'bury'
+        ? 'buried'
+        : 'cancelled'
+      : waits
+        ? 'blocked'
+        : 'pending';
   const row: Decided = {
     job,
     outcome: { outcome: 'created', id: job.id },
@@ -88,9 +100,14 @@ function birth(job: NewJob, state: KnownState, written: ReadonlyMap<string, Deci
   return { ...row, keys: keysOf(row) };
 }
 
-function standingOf(id: string, state: KnownState, written: ReadonlyMap<string, Decided>): 'live' | 'completed' | 'failed' {
+function standingOf(
+  id: string,
+  state: KnownState,
+  written: ReadonlyMap<string, Decided>,
+): 'live' | 'completed' | 'failed' {
   const inCall = written.get(id);
-  if (inCall !== undefined) return inCall.status === 'pending' || inCall.status === 'blocked' ? 'live' : 'failed';
+  if (inCall !== undefined)
+    return inCall.status === 'pending' || inCall.status === 'blocked' ? 'live' : 'failed';
   const standing = state.parents.get(id);
   if (standing === 'live') return 'live';
   return standing === statusCode.completed ? 'completed' : 'failed';

@@ -96,4 +96,3 @@ async function endPolitely(client: pg.Client, socket: Socket): Promise<void> {
     socket.destroy();
   }
 }
-

@@ -1,5 +1,5 @@
 import type { Context } from './context.js';
-import { dutyQueries, type DutyQueries } from './queries/workers.js';
+import { type DutyQueries, dutyQueries } from './queries/workers.js';
 
 export class Duties {
   readonly #context: Context;
@@ -12,7 +12,9 @@ export class Duties {
 
   async take(name: string, holder: string, ttlMs: number): Promise<boolean> {
     const { connection, offsetMs } = this.#context;
-    return (await connection.run(this.#queries.take, [name, holder, Math.round(ttlMs), offsetMs()])).length > 0;
+    return (
+      (await connection.run(this.#queries.take, [name, holder, Math.round(ttlMs), offsetMs()])).length > 0
+    );
   }
 
   async release(name: string, holder: string): Promise<void> {

@@ -8,7 +8,7 @@
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import { care, policyCode, statusCode } from './codes.js';
 import type { EndingQueries, SettleQueries } from './queries/settle.js';
-import { intOf, type Executor, textOf } from './statement.js';
+import { type Executor, intOf, textOf } from './statement.js';
 
 export interface Ending {
   readonly id: string;
@@ -48,7 +48,10 @@ export async function endJobs(tools: EndingTools, endings: readonly Ending[]): P
   }
 }
 
-async function write({ tx, endings: queries, offsetMs }: EndingTools, endings: readonly Ending[]): Promise<void> {
+async function write(
+  { tx, endings: queries, offsetMs }: EndingTools,
+  endings: readonly Ending[],
+): Promise<void> {
   const kept = endings.filter((ending) => ending.status !== 'deleted');
   if (kept.length === 0) return;
   await tx.run(queries.end, [
@@ -87,12 +90,17 @@ async function tellDependents(tools: EndingTools, ended: readonly Ending[]): Pro
  * What becomes of dependents whose edges were met: by id, whether a parent has failed. Returns those that end.
  * The others are released when they wait for nothing more.
  */
-export async function followParents(tools: EndingTools, dependents: ReadonlyMap<string, boolean>): Promise<Ending[]> {
+export async function followParents(
+  tools: EndingTools,
+  dependents: ReadonlyMap<string, boolean>,
+): Promise<Ending[]> {
   const { tx, settle, endings: queries, awakened } = tools;
   if (dependents.size === 0) return [];
   const ending: Ending[] = [];
   const waiting: string[] = [];
-  for (const [id, status, , careBits, , , , policy] of await tx.run(settle.lockJobs, [uuidArray([...dependents.keys()])])) {
+  for (const [id, status, , careBits, , , , policy] of await tx.run(settle.lockJobs, [
+    uuidArray([...dependents.keys()]),
+  ])) {
     if (intOf(status) !== statusCode.blocked) continue;
     if (dependents.get(textOf(id)) === true && intOf(policy) !== policyCode.run) {
       ending.push({

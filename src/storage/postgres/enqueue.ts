@@ -4,11 +4,12 @@
  */
 import { MillraceError } from '../../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
-import { jobColumns, jobValues } from './job-columns.js';
 import type { Context } from './context.js';
+import { jobColumns, jobValues } from './job-columns.js';
 import { KindRegistry } from './kind-registry.js';
-import { enqueueQueries, type EnqueueQueries } from './queries/enqueue.js';
+import { type EnqueueQueries, enqueueQueries } from './queries/enqueue.js';
 import { enqueueRelated } from './related-jobs.js';
+import { intOf } from './statement.js';
 
 /** One statement takes at most so many jobs and so much payload. */
 const statementJobs = 1_000;
@@ -116,7 +117,8 @@ export class Enqueuer {
   async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     if (this.#kinds.misses(jobs)) await this.#kinds.know(jobs);
     const [only] = jobs;
-    const outcomes = jobs.length === 1 && only !== undefined ? [await this.#writeOne(only)] : await this.#writeMany(jobs);
+    const outcomes =
+      jobs.length === 1 && only !== undefined ? [await this.#writeOne(only)] : await this.#writeMany(jobs);
     this.#wake(jobs);
     return outcomes;
   }
@@ -129,9 +131,9 @@ export class Enqueuer {
 
   async #writeMany(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     const { connection, offsetMs } = this.#context;
-    const rows = await connection.run(this.#queries.insertMany, [...jobColumns(jobs), offsetMs()]);
-    if (rows.length === jobs.length) return jobs.map(({ id }) => ({ outcome: 'created', id }));
-    const created = new Set(rows.map(([id]) => id));
+    const [row] = await connection.run(this.#queries.insertMany, [...jobColumns(jobs), offsetMs()]);
+    if (intOf(row?.[0]) === jobs.length) return jobs.map(({ id }) => ({ outcome: 'created', id }));
+    const created = new Set((row?.[1] ?? '').split(','));
     // An id that stands twice in one batch is created by its first.
     return jobs.map(({ id }) => ({ outcome: created.delete(id.toLowerCase()) ? 'created' : 'replayed', id }));
   }

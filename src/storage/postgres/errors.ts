@@ -1,4 +1,4 @@
-import { type ErrorCode } from '../../internal/error-codes.js';
+import type { ErrorCode } from '../../internal/error-codes.js';
 import { isMillraceError, MillraceError } from '../../internal/errors.js';
 import { maskUrl } from '../../internal/logger.js';
 

@@ -1,10 +1,10 @@
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
-import type { SettleOutcome, Settlement } from '../settlement.js';
 import { isMillraceError } from '../../internal/errors.js';
+import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { Settlement, SettleOutcome } from '../settlement.js';
 import type { Claims } from './claim.js';
 import type { Context } from './context.js';
-import { endedOf, isPlainCompletion, type Settler } from './settle.js';
-import { intOf, type Row } from './statement.js';
+import { endedOf, hasRepeats, isPlainCompletion, type Settler } from './settle.js';
+import type { Row } from './statement.js';
 
 /** A batch with more text than this goes in parts, so not in one statement with a claim. */
 const fusedChars = 8_000_000;
@@ -62,12 +62,15 @@ export class Exchange {
   }
 }
 
-function canFuse(settlements: readonly Settlement[], { token }: ClaimRequest): settlements is readonly Completed[] {
+function canFuse(
+  settlements: readonly Settlement[],
+  { token }: ClaimRequest,
+): settlements is readonly Completed[] {
   let chars = 0;
   for (const settlement of settlements) {
     // One statement has one view: a repeat of the claim would answer with what it just settles.
     if (!isPlainCompletion(settlement) || settlement.token === token) return false;
     chars += settlement.result?.length ?? 0;
   }
-  return settlements.length > 0 && chars <= fusedChars;
+  return settlements.length > 0 && chars <= fusedChars && !hasRepeats(settlements);
 }

@@ -1,14 +1,14 @@
-import type { SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from '../settlement.js';
+import type { StopRequest } from '../claimed-job.js';
+import type { Settlement, SettleOutcome, TakeBack, TakeBackOutcome } from '../settlement.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import { plainToken } from './claim.js';
 import { care, statusCode, stopOf } from './codes.js';
-import type { StopRequest } from '../claimed-job.js';
 import type { Context } from './context.js';
-import { endJobs, type Ending, type EndingTools, followParents } from './endings.js';
-import { recoverQueries, type RecoverQueries } from './queries/recover.js';
-import { endingQueries, type EndingQueries, settleQueries, type SettleQueries } from './queries/settle.js';
+import { type Ending, type EndingTools, endJobs, followParents } from './endings.js';
+import { type RecoverQueries, recoverQueries } from './queries/recover.js';
+import { type EndingQueries, endingQueries, type SettleQueries, settleQueries } from './queries/settle.js';
 import { dueInMs, isReturn } from './settle.js';
-import { intOf, type Row, textOf, type Executor } from './statement.js';
+import { type Executor, intOf, type Row, textOf } from './statement.js';
 
 /** A live row as locked by this transaction. */
 export interface LockedJob {
@@ -37,11 +37,15 @@ export class Followed {
   /** Settles whatever it is, in one transaction. */
   settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
     return this.inTransaction('settle', async (tools) => {
-      const live = await this.lock(tools.tx, settlements.map((s) => s.id));
+      const live = await this.lock(
+        tools.tx,
+        settlements.map((s) => s.id),
+      );
       const owned = new Map<string, Settlement>();
       for (const settlement of settlements) {
         // A second settlement of one lease finds it ended by the first.
-        if (live.get(settlement.id)?.token === settlement.token && !owned.has(settlement.id)) owned.set(settlement.id, settlement);
+        if (live.get(settlement.id)?.token === settlement.token && !owned.has(settlement.id))
+          owned.set(settlement.id, settlement);
       }
       const returned: Extract<Settlement, { kind: 'retry' | 'snoozed' | 'put-back' }>[] = [];
       const endings: Ending[] = [];
@@ -58,7 +62,10 @@ export class Followed {
 
   takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
     return this.inTransaction('takeBack', async (tools) => {
-      const live = await this.lock(tools.tx, decisions.map((d) => d.id));
+      const live = await this.lock(
+        tools.tx,
+        decisions.map((d) => d.id),
+      );
       const endings: Ending[] = [];
       const returned: TakeBack[] = [];
       const outcomes = decisions.map((decision): TakeBackOutcome => {
@@ -89,7 +96,8 @@ export class Followed {
       for (const [child, , status] of await tools.tx.run(this.#recover.openParents, [uuidArray(blocked)])) {
         const id = textOf(child);
         if (status !== null && intOf(status) < statusCode.completed) failed.delete(id);
-        else if (failed.has(id) && (status === null || intOf(status) !== statusCode.completed)) failed.set(id, true);
+        else if (failed.has(id) && (status === null || intOf(status) !== statusCode.completed))
+          failed.set(id, true);
       }
       await tools.tx.run(this.#recover.meetAll, [uuidArray([...failed.keys()])]);
       await endJobs(tools, await followParents(tools, failed));
@@ -115,7 +123,10 @@ export class Followed {
     return answer;
   }
 
-  async #putBack(tools: EndingTools, part: readonly Extract<Settlement, { kind: 'retry' | 'snoozed' | 'put-back' }>[]): Promise<void> {
+  async #putBack(
+    tools: EndingTools,
+    part: readonly Extract<Settlement, { kind: 'retry' | 'snoozed' | 'put-back' }>[],
+  ): Promise<void> {
     const rows = await tools.tx.run(this.#settle.putBack, [
       uuidArray(part.map((s) => s.id)),
       uuidArray(part.map((s) => s.token)),
@@ -147,15 +158,19 @@ export class Followed {
     live: ReadonlyMap<string, LockedJob>,
     owned: ReadonlyMap<string, Settlement>,
   ): Promise<SettleOutcome[]> {
-    if (settlements.every((settlement) => owned.get(settlement.id) === settlement)) return settlements.map(() => 'done');
+    if (settlements.every((settlement) => owned.get(settlement.id) === settlement))
+      return settlements.map(() => 'done');
     const ended = new Map<string, string | null>();
     for (const [id, token] of await tx.run(this.#settle.endedBy, [uuidArray(settlements.map((s) => s.id))])) {
       ended.set(textOf(id), token === null || token === undefined ? null : plainToken(token));
     }
     return settlements.map((settlement) => {
       if (owned.get(settlement.id) === settlement) return 'done';
-      if (ended.has(settlement.id)) return ended.get(settlement.id) === settlement.token ? 'done' : 'already-final';
-      return live.has(settlement.id) && !wasRemoved(owned.get(settlement.id), live.get(settlement.id)) ? 'lease-lost' : 'already-final';
+      if (ended.has(settlement.id))
+        return ended.get(settlement.id) === settlement.token ? 'done' : 'already-final';
+      return live.has(settlement.id) && !wasRemoved(owned.get(settlement.id), live.get(settlement.id))
+        ? 'lease-lost'
+        : 'already-final';
     });
   }
 }
@@ -190,7 +205,10 @@ function endingOf(settlement: Settlement, job: LockedJob): Ending {
     const { result, outcome } = settlement;
     return { ...base, status: 'completed', reason: null, result, outcome };
   }
-  const attempt = settlement.kind === 'retry' || settlement.kind === 'buried' ? { charge: 1, errors: settlement.errors } : {};
+  const attempt =
+    settlement.kind === 'retry' || settlement.kind === 'buried'
+      ? { charge: 1, errors: settlement.errors }
+      : {};
   if (job.stopRequest !== null) return { ...base, ...attempt, ...stoppedAs(job.stopRequest) };
   const status = settlement.kind === 'cancelled' ? 'cancelled' : 'buried';
   const reason = settlement.kind === 'cancelled' || settlement.kind === 'buried' ? settlement.reason : null;

@@ -5,7 +5,7 @@ import { aloneLine, statusOf, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import { JobLister } from './job-lister.js';
 import { summaryOf } from './job-summary.js';
-import { inspectQueries, type InspectQueries } from './queries/inspect.js';
+import { type InspectQueries, inspectQueries } from './queries/inspect.js';
 import { boolOf, intOf, intOrNull, type Row, textOf } from './statement.js';
 
 const newestFinal = 10_000;
@@ -63,8 +63,21 @@ const summaryColumns = 13;
 
 function recordOf(row: Row): JobRecord {
   const summary = summaryOf(row);
-  const [payload, result, errors, outcome, reason, stop, leaseUntil, started, lapses, line, uniqueKey, retention, waitsFor] =
-    row.slice(summaryColumns);
+  const [
+    payload,
+    result,
+    errors,
+    outcome,
+    reason,
+    stop,
+    leaseUntil,
+    started,
+    lapses,
+    line,
+    uniqueKey,
+    retention,
+    waitsFor,
+  ] = row.slice(summaryColumns);
   return {
     ...summary,
     payload: textOf(payload),
@@ -83,7 +96,18 @@ function recordOf(row: Row): JobRecord {
   };
 }
 
-function statsOf([queue, paused, pending, claimable, blocked, processing, completed, buried, cancelled, oldest]: Row): QueueStats {
+function statsOf([
+  queue,
+  paused,
+  pending,
+  claimable,
+  blocked,
+  processing,
+  completed,
+  buried,
+  cancelled,
+  oldest,
+]: Row): QueueStats {
   const isPaused = boolOf(paused);
   return {
     queue: textOf(queue),

@@ -1,4 +1,4 @@
-import { type JobStatus, isJobStatus } from '../../core/job-status.js';
+import { isJobStatus, type JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import { isUuid } from '../../internal/uuid.js';
 import type { JobFilter, JobPage, JobPageRequest, JobSummary } from '../job-record.js';
@@ -9,7 +9,14 @@ import { summaryOf } from './job-summary.js';
 import type { InspectQueries } from './queries/inspect.js';
 import { type Row, textOf } from './statement.js';
 
-const sections: readonly JobStatus[] = ['processing', 'pending', 'blocked', 'buried', 'cancelled', 'completed'];
+const sections: readonly JobStatus[] = [
+  'processing',
+  'pending',
+  'blocked',
+  'buried',
+  'cancelled',
+  'completed',
+];
 /** With a filter by name, rows that one page reads at most in one section; then it ends early. */
 const rowsRead = 5_000;
 const lineColumn = 13;
@@ -46,18 +53,28 @@ export class JobLister {
     const queues = filter.queue === undefined ? await this.queues() : [filter.queue];
     const shown = filter.status === undefined ? sections : [filter.status];
     let place: Place | null =
-      request.cursor === undefined ? { status: shown[0] ?? 'processing', queue: null, after: null } : parseCursor(request.cursor);
+      request.cursor === undefined
+        ? { status: shown[0] ?? 'processing', queue: null, after: null }
+        : parseCursor(request.cursor);
     if (place !== null && !shown.includes(place.status)) throw badCursor(request.cursor ?? '');
     const jobs: JobSummary[] = [];
     while (place !== null && jobs.length < request.limit) {
       const read: Read = await this.#read(place, filter, queues, request.limit - jobs.length);
       jobs.push(...read.jobs);
-      if (read.next !== null && jobs.length < request.limit && filter.name !== undefined && read.jobs.length === 0) {
+      if (
+        read.next !== null &&
+        jobs.length < request.limit &&
+        filter.name !== undefined &&
+        read.jobs.length === 0
+      ) {
         return { jobs, next: cursorOf(read.next) };
       }
       place = read.next ?? followingSection(place.status, shown);
     }
-    return { jobs, next: place === null || !(await this.#hasMore(place, filter, queues)) ? null : cursorOf(place) };
+    return {
+      jobs,
+      next: place === null || !(await this.#hasMore(place, filter, queues)) ? null : cursorOf(place),
+    };
   }
 
   /** Whether anything stands from here on; looked up so that the last page says so. */
@@ -74,7 +91,9 @@ export class JobLister {
 
   #read(place: Place, filter: JobFilter, queues: readonly string[], limit: number): Promise<Read> {
     if (place.status === 'pending') return this.#readPending(place, filter, queues, limit);
-    return place.status === 'processing' ? this.#readProcessing(place, filter, limit) : this.#readById(place, filter, queues, limit);
+    return place.status === 'processing'
+      ? this.#readProcessing(place, filter, limit)
+      : this.#readById(place, filter, queues, limit);
   }
 
   async #readProcessing(place: Place, filter: JobFilter, limit: number): Promise<Read> {
@@ -88,17 +107,30 @@ export class JobLister {
     return readOf(place, rows, undefined, limit, limit, (row) => [textOf(row[0])]);
   }
 
-  async #readPending(place: Place, filter: JobFilter, queues: readonly string[], limit: number): Promise<Read> {
+  async #readPending(
+    place: Place,
+    filter: JobFilter,
+    queues: readonly string[],
+    limit: number,
+  ): Promise<Read> {
     const queue = place.queue ?? queues[0];
     if (queue === undefined) return { jobs: [], next: null };
     const toRead = filter.name === undefined ? limit : rowsRead;
     const after = place.after ?? [null, null, null, null];
     const rows = await this.#context.connection.run(this.#queries.pending, [queue, ...after, toRead]);
-    const keyOf = (row: Row): string[] => [textOf(row[lineColumn]), textOf(row[4]), textOf(row[9]), textOf(row[0])];
+    const keyOf = (row: Row): string[] => [
+      textOf(row[lineColumn]),
+      textOf(row[4]),
+      textOf(row[9]),
+      textOf(row[0]),
+    ];
     const read = readOf({ ...place, queue }, rows, filter.name, limit, toRead, keyOf);
     if (read.next !== null) return read;
     const following = queues[queues.indexOf(queue) + 1];
-    return { ...read, next: following === undefined ? null : { status: 'pending', queue: following, after: null } };
+    return {
+      ...read,
+      next: following === undefined ? null : { status: 'pending', queue: following, after: null },
+    };
   }
 
   async #readById(place: Place, filter: JobFilter, queues: readonly string[], limit: number): Promise<Read> {
@@ -108,7 +140,12 @@ export class JobLister {
     const rows =
       place.status === 'blocked'
         ? await connection.run(this.#queries.blocked, [textArray(queues), before, toRead])
-        : await connection.run(this.#queries.ended, [textArray(queues), statusCode[place.status], before, toRead]);
+        : await connection.run(this.#queries.ended, [
+            textArray(queues),
+            statusCode[place.status],
+            before,
+            toRead,
+          ]);
     return readOf(place, rows, filter.name, limit, toRead, (row) => [textOf(row[0])]);
   }
 }
@@ -138,14 +175,17 @@ function followingSection(status: JobStatus, shown: readonly JobStatus[]): Place
 }
 
 function cursorOf(place: Place): string {
-  return Buffer.from(JSON.stringify([place.status, place.queue, ...(place.after ?? [])])).toString('base64url');
+  return Buffer.from(JSON.stringify([place.status, place.queue, ...(place.after ?? [])])).toString(
+    'base64url',
+  );
 }
 
 function parseCursor(cursor: string): Place {
   const parts = readJson(Buffer.from(cursor, 'base64url').toString());
   if (!Array.isArray(parts)) throw badCursor(cursor);
   const [status, queue, ...after] = parts as unknown[];
-  const isWhole = isJobStatus(status) && (queue === null || typeof queue === 'string') && isPlace(status, after);
+  const isWhole =
+    isJobStatus(status) && (queue === null || typeof queue === 'string') && isPlace(status, after);
   if (!isWhole) throw badCursor(cursor);
   return { status, queue, after: after.length === 0 ? null : (after as string[]) };
 }
@@ -167,6 +207,10 @@ function readJson(text: string): unknown {
 }
 
 const badCursor = (got: string): MillraceError =>
-  new MillraceError('cursor-invalid', `cursor: expected the "next" of a page of this database, got "${got.slice(0, 100)}"`, {
-    details: { got },
-  });
+  new MillraceError(
+    'cursor-invalid',
+    `cursor: expected the "next" of a page of this database, got "${got.slice(0, 100)}"`,
+    {
+      details: { got },
+    },
+  );

@@ -3,7 +3,7 @@ import { isUuid } from '../../internal/uuid.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import type { Context } from './context.js';
-import { logQueries, type LogQueries } from './queries/log.js';
+import { type LogQueries, logQueries } from './queries/log.js';
 import { intOf, textOf } from './statement.js';
 
 const maxLines = 1_000;
@@ -51,7 +51,9 @@ export class JobLog {
 function parseCursor(cursor: string): [number, number] {
   const match = /^(\d{1,9})\.(\d{1,9})$/.exec(cursor);
   if (match === null) {
-    throw new MillraceError('cursor-invalid', `cursor: expected the cursor of a log line, got "${cursor}"`, { details: { got: cursor } });
+    throw new MillraceError('cursor-invalid', `cursor: expected the cursor of a log line, got "${cursor}"`, {
+      details: { got: cursor },
+    });
   }
   return [Number(match[1]), Number(match[2])];
 }

@@ -4,7 +4,21 @@ import { intOf, intOrNull, type Row, textOf } from './statement.js';
 
 /** From the thirteen columns with which every list begins. */
 export function summaryOf(row: Row): JobSummary {
-  const [id, name, queue, status, rank, attempts, maxAttempts, deaths, createdAt, due, claimedAt, finishedAt, worker] = row;
+  const [
+    id,
+    name,
+    queue,
+    status,
+    rank,
+    attempts,
+    maxAttempts,
+    deaths,
+    createdAt,
+    due,
+    claimedAt,
+    finishedAt,
+    worker,
+  ] = row;
   return {
     id: textOf(id),
     name: textOf(name),

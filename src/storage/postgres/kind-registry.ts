@@ -1,7 +1,7 @@
 import type { NewJob } from '../new-job.js';
 import { plainArray, textArray } from './arrays.js';
-import type { Executor } from './statement.js';
 import type { EnqueueQueries } from './queries/enqueue.js';
+import type { Executor } from './statement.js';
 
 /**
  * Which combinations of queue, priority and name exist. A claim goes through the priorities that are registered, so the
@@ -27,7 +27,9 @@ export class KindRegistry {
   async know(jobs: readonly NewJob[]): Promise<void> {
     const missing = jobs.filter((job) => !this.#has(job));
     if (missing.length === 0) return;
-    const kinds = [...new Map(missing.map((job) => [JSON.stringify([job.queue, -job.priority, job.name]), job])).values()];
+    const kinds = [
+      ...new Map(missing.map((job) => [JSON.stringify([job.queue, -job.priority, job.name]), job])).values(),
+    ];
     // One order for all, so that two writers of the same new kinds don't wait for each other.
     kinds.sort((a, b) => compare(a.queue, b.queue) || b.priority - a.priority || compare(a.name, b.name));
     await this.#executor.run(this.#queries.addKinds, [

@@ -1,11 +1,12 @@
+import { withDeadline } from '../../internal/deadline.js';
 import { MillraceError } from '../../internal/errors.js';
 import { loadMigrations } from '../migrate/load-migrations.js';
 import type { Migration, SchemaState } from '../migrate/migration.js';
 import { printMigrations } from '../migrate/print-migrations.js';
 import { type MigrationReport, type MigrationTarget, runMigrations } from '../migrate/run-migrations.js';
-import { withDeadline } from '../../internal/deadline.js';
 import { type Client, connect } from './driver.js';
 import { fromDriver } from './errors.js';
+import { migrationTexts } from './migrations/texts.js';
 import { defaultSchema, type ResolvedPostgresOptions } from './options.js';
 import type { Executor, Statement } from './statement.js';
 
@@ -14,7 +15,7 @@ const stepTimeoutMs = 15 * 60_000;
 
 /** The migrations with the schema's name in their text. */
 export function postgresMigrations(schema: string): Migration[] {
-  return loadMigrations(new URL('./migrations/', import.meta.url)).map((migration) => ({
+  return loadMigrations(migrationTexts()).map((migration) => ({
     ...migration,
     sql: migration.sql.replaceAll('{{schema}}', quoted(schema)),
   }));
@@ -75,7 +76,9 @@ class Target implements MigrationTarget {
     }
     try {
       await this.#run('begin isolation level read committed');
-      await this.#run("select pg_advisory_xact_lock(hashtext('millrace migrate'), hashtext($1))", [this.#options.schema]);
+      await this.#run("select pg_advisory_xact_lock(hashtext('millrace migrate'), hashtext($1))", [
+        this.#options.schema,
+      ]);
       await this.#prepare();
     } catch (error) {
       this.#client.drop();
@@ -85,7 +88,10 @@ class Target implements MigrationTarget {
   }
 
   async read(): Promise<SchemaState | null> {
-    return readSchema({ run: async ({ text }, values = []) => (await this.#run(text, values)) as never }, this.#options.schema);
+    return readSchema(
+      { run: async ({ text }, values = []) => (await this.#run(text, values)) as never },
+      this.#options.schema,
+    );
   }
 
   async apply({ number, oldestCode, sql }: Migration): Promise<void> {
@@ -121,7 +127,8 @@ class Target implements MigrationTarget {
 
   async #run(text: string, values: readonly unknown[] = []): Promise<unknown[][]> {
     const client = this.#client;
-    if (client === null) throw new MillraceError('internal', 'PostgreSQL, migrate: expected a lock to be held');
+    if (client === null)
+      throw new MillraceError('internal', 'PostgreSQL, migrate: expected a lock to be held');
     try {
       const query = values.length === 0 ? { text } : { text, values: [...values] };
       const result = await withDeadline(client.pg.query({ ...query, rowMode: 'array', types: rawTypes }), {

@@ -25,7 +25,8 @@ export class NotifySession {
     this.#channel = channel;
     client.pg.on('notification', ({ channel: from, payload, processId }) => {
       if (from === this.#probeChannel) this.#onProbe?.();
-      else if (from === channel && processId !== this.#ownProcessId()) events.onWake(parsePayload(payload ?? ''));
+      else if (from === channel && processId !== this.#ownProcessId())
+        events.onWake(parsePayload(payload ?? ''));
     });
     client.pg.on('error', events.onLost);
     client.pg.on('end', events.onLost);
@@ -41,7 +42,7 @@ export class NotifySession {
   }
 
   async notify(queues: readonly string[]): Promise<void> {
-    await this.#query('select pg_notify($1, $2)', [this.#channel, payloadOf(queues)]);
+    await this.#query(`notify "${this.#channel}", ${this.#client.pg.escapeLiteral(payloadOf(queues))}`);
   }
 
   /** Listens, and proves it by a notification of its own: a pooler, or a dead half of a connection, brings none back. */
@@ -59,7 +60,7 @@ export class NotifySession {
       this.#onProbe = resolve;
     });
     try {
-      await this.#query('select pg_notify($1, $2)', [this.#probeChannel, '']);
+      await this.#query(`notify "${this.#probeChannel}"`);
       await withDeadline(arrived, { ms: answerMs, name: 'PostgreSQL, a notification to ourselves' });
     } finally {
       this.#onProbe = null;
@@ -79,10 +80,10 @@ export class NotifySession {
     return (this.#client.pg as unknown as { processID?: number }).processID;
   }
 
-  async #query(text: string, values?: readonly unknown[]): Promise<void> {
-    const query = values === undefined ? this.#client.pg.query(text) : this.#client.pg.query(text, [...values]);
+  /** Utility statements without parameters: nothing is planned, nothing is prepared. */
+  async #query(text: string): Promise<void> {
     try {
-      await withDeadline(query, { ms: answerMs, name: 'PostgreSQL, wake-ups' });
+      await withDeadline(this.#client.pg.query(text), { ms: answerMs, name: 'PostgreSQL, wake-ups' });
     } catch (error) {
       this.drop();
       throw fromDriver(error, 'wake-ups');

@@ -158,7 +158,8 @@ export class Notifier {
     session?.drop();
     if (this.#isClosed) return;
     this.#failures += 1;
-    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.5 + Math.random() / 2);
+    const pauseMs =
+      Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.5 + Math.random() / 2);
     this.#retryAt = performance.now() + pauseMs;
     this.#options.logger.warn('postgres: wake-ups interrupted, jobs are found by polling meanwhile', {
       why,

@@ -35,12 +35,16 @@ export function resolveOptions(options: PostgresStorageOptions): ResolvedPostgre
   const { url, schema = defaultSchema, prepare = true, migrate = 'check', clock } = options;
   const { statementTimeoutMs = defaultStatementTimeoutMs, logger = silentLogger } = options;
   if (!URL.canParse(url) || !/^postgres(ql)?:/i.test(url)) {
-    throw new MillraceError('database-url-invalid', 'database address: expected postgres://user:password@host:port/database');
+    throw new MillraceError(
+      'database-url-invalid',
+      'database address: expected postgres://user:password@host:port/database',
+    );
   }
   if (!schemaPattern.test(schema)) {
     throw invalid('option "schema"', '1 to 40 letters, digits and _, not a digit first', schema);
   }
-  if (migrate !== 'auto' && migrate !== 'check') throw invalid('option "migrate"', "'auto' or 'check'", migrate);
+  if (migrate !== 'auto' && migrate !== 'check')
+    throw invalid('option "migrate"', "'auto' or 'check'", migrate);
   if (!Number.isFinite(statementTimeoutMs) || statementTimeoutMs < 1) {
     throw invalid('option "statementTimeoutMs"', 'a number of milliseconds above 0', statementTimeoutMs);
   }

@@ -13,12 +13,16 @@ import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import { care, keyKind, policyCode, scopeCode, statusCode } from './codes.js';
 import type { Context } from './context.js';
-import { decide, type Decided, type KnownState } from './decide-enqueue.js';
+import { type Decided, decide, type KnownState } from './decide-enqueue.js';
 import { jobColumns } from './job-columns.js';
 import type { EnqueueQueries } from './queries/enqueue.js';
-import { intOf, textOf, type Executor } from './statement.js';
+import { type Executor, intOf, textOf } from './statement.js';
 
-export function enqueueRelated(context: Context, queries: EnqueueQueries, jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+export function enqueueRelated(
+  context: Context,
+  queries: EnqueueQueries,
+  jobs: readonly NewJob[],
+): Promise<EnqueueOutcome[]> {
   return context.connection.transaction('enqueue', async (tx) => {
     const steps = new Steps(tx, queries, context.offsetMs);
     const decided = decide(jobs, {
@@ -53,7 +57,8 @@ class Steps {
     const parents = new Map<string, 'live' | number>();
     const ids = [...new Set(jobs.flatMap((job) => job.after?.ids ?? []))];
     if (ids.length === 0) return parents;
-    for (const [id] of await this.#tx.run(this.#queries.lockParents, [uuidArray(ids)])) parents.set(textOf(id), 'live');
+    for (const [id] of await this.#tx.run(this.#queries.lockParents, [uuidArray(ids)]))
+      parents.set(textOf(id), 'live');
     const others = ids.filter((id) => !parents.has(id));
     // Looked up after the lock: a parent that ended while we waited for it is in history by now.
     if (others.length === 0) return parents;
@@ -70,7 +75,11 @@ class Steps {
     while (open.size > 0) {
       const list = [...open.values()];
       const columns = [plainArray(list.map((k) => k.kind)), textArray(list.map((k) => k.key))];
-      const taken = await this.#tx.run(this.#queries.takeKeys, [...columns, uuidArray(list.map((k) => k.job)), this.#offsetMs()]);
+      const taken = await this.#tx.run(this.#queries.takeKeys, [
+        ...columns,
+        uuidArray(list.map((k) => k.job)),
+        this.#offsetMs(),
+      ]);
       for (const [kind, key] of taken) {
         this.#taken.push({ kind: intOf(kind), key: textOf(key) });
         open.delete(`${kind} ${key}`);
@@ -111,7 +120,10 @@ class Steps {
     ]);
     if (written.length === rows.length) return;
     // The same dispatch is being written by another connection: the next try finds it done.
-    throw new MillraceError('transaction-conflict', 'PostgreSQL, enqueue: the same jobs were written at the same time');
+    throw new MillraceError(
+      'transaction-conflict',
+      'PostgreSQL, enqueue: the same jobs were written at the same time',
+    );
   }
 
   async #insertEnded(rows: readonly Decided[]): Promise<void> {
@@ -150,7 +162,10 @@ class Steps {
     const keep = new Set(kept.map((k) => `${k.kind} ${k.key}`));
     const vain = this.#taken.filter((k) => !keep.has(`${k.kind} ${k.key}`));
     if (vain.length === 0) return;
-    await this.#tx.run(this.#queries.returnKeys, [plainArray(vain.map((k) => k.kind)), textArray(vain.map((k) => k.key))]);
+    await this.#tx.run(this.#queries.returnKeys, [
+      plainArray(vain.map((k) => k.kind)),
+      textArray(vain.map((k) => k.key)),
+    ]);
   }
 }
 

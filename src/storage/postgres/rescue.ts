@@ -1,10 +1,10 @@
-import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../settlement.js';
 import { isMillraceError } from '../../internal/errors.js';
+import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../settlement.js';
 import { plainToken } from './claim.js';
 import { aloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import type { Followed } from './followed.js';
-import { recoverQueries, type RecoverQueries } from './queries/recover.js';
+import { type RecoverQueries, recoverQueries } from './queries/recover.js';
 import { boolOf, intOf, type Row, textOf } from './statement.js';
 
 export class Rescue {
@@ -25,7 +25,13 @@ export class Rescue {
   }): Promise<ExpiredLease[]> {
     const { connection, offsetMs } = this.#context;
     const { after } = request;
-    const values = [Math.round(request.expiredForMs), offsetMs(), request.limit, after?.leaseUntilMs ?? null, after?.id ?? null];
+    const values = [
+      Math.round(request.expiredForMs),
+      offsetMs(),
+      request.limit,
+      after?.leaseUntilMs ?? null,
+      after?.id ?? null,
+    ];
     return (await connection.run(this.#queries.expired, values)).map(expiredLease);
   }
 
@@ -35,7 +41,8 @@ export class Rescue {
     try {
       return await this.#followed.takeBack(decisions);
     } catch (error) {
-      if (decisions.length === 1 || !isMillraceError(error) || error.retryable || error.code === 'closed') throw error;
+      if (decisions.length === 1 || !isMillraceError(error) || error.retryable || error.code === 'closed')
+        throw error;
     }
     const outcomes: TakeBackOutcome[] = [];
     for (const decision of decisions) {
@@ -43,7 +50,10 @@ export class Rescue {
         await this.#followed.takeBack([decision]).then(
           ([outcome]) => outcome ?? 'renewed',
           (error: unknown) => {
-            this.#context.logger.error('postgres: a lease could not be taken back', { id: decision.id, error });
+            this.#context.logger.error('postgres: a lease could not be taken back', {
+              id: decision.id,
+              error,
+            });
             return 'renewed' as const;
           },
         ),
@@ -54,7 +64,23 @@ export class Rescue {
 }
 
 function expiredLease(row: Row): ExpiredLease {
-  const [id, token, name, queue, worker, started, line, attempts, maxAttempts, deaths, lapses, errors, stop, until, expiredFor] = row;
+  const [
+    id,
+    token,
+    name,
+    queue,
+    worker,
+    started,
+    line,
+    attempts,
+    maxAttempts,
+    deaths,
+    lapses,
+    errors,
+    stop,
+    until,
+    expiredFor,
+  ] = row;
   return {
     id: textOf(id),
     token: plainToken(textOf(token)),

@@ -4,13 +4,15 @@
  * rare, go the followed path: one transaction that locks, reads, decides and applies for the whole batch, and when that
  * fails, for one after the other.
  */
-import type { SettleOutcome, Settlement } from '../settlement.js';
-import { plainArray, textArray, uuidArray } from './arrays.js';
-import type { Context } from './context.js';
-import { Followed } from './followed.js';
-import type { ClaimQueries } from './queries/claim.js';
-import { settleQueries, type SettleQueries } from './queries/settle.js';
+
 import { isMillraceError } from '../../internal/errors.js';
+import type { Settlement, SettleOutcome } from '../settlement.js';
+import { plainArray, textArray, uuidArray } from './arrays.js';
+import { plainToken } from './claim.js';
+import type { Context } from './context.js';
+import type { Followed } from './followed.js';
+import type { ClaimQueries } from './queries/claim.js';
+import { type SettleQueries, settleQueries } from './queries/settle.js';
 import { intOf, textOf } from './statement.js';
 
 /** One statement takes at most so much text. */
@@ -34,7 +36,7 @@ export class Settler {
 
   async settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
     const outcomes = new Map<Settlement, SettleOutcome>();
-    if (new Set(settlements.map((s) => s.id)).size < settlements.length) return this.#oneByOne(settlements);
+    if (hasRepeats(settlements)) return this.#oneByOne(settlements);
     const rest: Settlement[] = [];
     const completed: Completed[] = [];
     const returned: Returned[] = [];
@@ -43,7 +45,8 @@ export class Settler {
       else if (isReturn(settlement)) returned.push(settlement);
       else rest.push(settlement);
     }
-    for (const part of inParts(completed)) rest.push(...this.note(part, await this.#complete(part), outcomes));
+    for (const part of inParts(completed))
+      rest.push(...this.note(part, await this.#complete(part), outcomes));
     for (const part of inParts(returned)) rest.push(...this.note(part, await this.#return(part), outcomes));
     for (const part of inParts(rest)) await this.settleFollowed(part, outcomes);
     return settlements.map((settlement) => outcomes.get(settlement) ?? 'already-final');
@@ -60,7 +63,8 @@ export class Settler {
   async settleFollowed(part: readonly Settlement[], outcomes: Map<Settlement, SettleOutcome>): Promise<void> {
     try {
       const answers = await this.#followed.settle(part);
-      for (const [index, settlement] of part.entries()) outcomes.set(settlement, answers[index] ?? 'already-final');
+      for (const [index, settlement] of part.entries())
+        outcomes.set(settlement, answers[index] ?? 'already-final');
     } catch (error) {
       if (part.length === 1 || !isMillraceError(error) || error.retryable) throw error;
       // One bad row: each by itself, so that it fails alone.
@@ -83,14 +87,18 @@ export class Settler {
     ];
   }
 
-  /** `ended` is null when all were. */
-  note(part: readonly Settlement[], ended: ReadonlySet<string> | null, outcomes: Map<Settlement, SettleOutcome>): Settlement[] {
+  /** What is left; `ended` is null when all were. */
+  note(
+    part: readonly Settlement[],
+    ended: ReadonlySet<string> | null,
+    outcomes: Map<Settlement, SettleOutcome>,
+  ): Settlement[] {
     if (ended === null) {
       for (const settlement of part) outcomes.set(settlement, 'done');
       return [];
     }
     return part.filter((settlement) => {
-      if (ended.has(settlement.id.toLowerCase())) outcomes.set(settlement, 'done');
+      if (ended.has(leaseKey(settlement))) outcomes.set(settlement, 'done');
       return !outcomes.has(settlement);
     });
   }
@@ -116,13 +124,19 @@ export class Settler {
         textArray(part.map((s) => (s.kind === 'put-back' ? s.reason : null))),
         this.#context.offsetMs(),
       ]);
-      if (part.some((s) => s.delayMs <= 0)) this.#context.wake(new Set(rows.map(([, queue]) => textOf(queue))));
-      return rows.length === part.length ? null : new Set(rows.map(([id]) => textOf(id)));
+      if (part.some((s) => s.delayMs <= 0))
+        this.#context.wake(new Set(rows.map(([, queue]) => textOf(queue))));
+      return rows.length === part.length
+        ? null
+        : new Set(rows.map(([id, , token]) => `${id} ${plainToken(textOf(token))}`));
     } catch (error) {
       return leaveToFollowedPath(error);
     }
   }
 }
+
+/** One job may stand in a batch under an old lease and under its present one. */
+const leaseKey = ({ id, token }: Settlement): string => `${id.toLowerCase()} ${token}`;
 
 /** Null when all were ended. */
 export function endedOf(
@@ -132,6 +146,11 @@ export function endedOf(
 ): ReadonlySet<string> | null {
   if (intOf(count) === part.length) return null;
   return new Set((ids ?? '').split(','));
+}
+
+/** Whether a job stands twice: then each must see what the one before it did. */
+export function hasRepeats(settlements: readonly Settlement[]): boolean {
+  return new Set(settlements.map(({ id }) => id)).size < settlements.length;
 }
 
 /** A put-back without delay keeps its place in the line. */

@@ -22,6 +22,13 @@ export type Schema = string;
 export const nowMs = (offset: string): string =>
   `(select (extract(epoch from clock_timestamp()) * 1000)::bigint + ${offset}::bigint)`;
 
+/**
+ * `column = value` for a value of another relation, in a form that can only be an index probe per row of that one.
+ * As a plain equality it is also a join condition, and a plan made while the table was empty (an idle worker's) then
+ * joins by reading the whole index; it is kept, and still read when a million rows have come.
+ */
+export const probe = (column: string, value: string): string => `${column} = any(array[${value}])`;
+
 export const intOf = (value: string | null | undefined): number => Number(value ?? 0);
 export const intOrNull = (value: string | null | undefined): number | null =>
   value === null || value === undefined ? null : Number(value);

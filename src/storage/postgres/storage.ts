@@ -1,13 +1,20 @@
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { Diagnosis } from '../diagnosis.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
-import type { Diagnosis } from '../diagnosis.js';
 import { checkSchema } from '../migrate/check-schema.js';
 import type { MigrationReport } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
-import type { ControlOutcome, ExpiredLease, SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from '../settlement.js';
+import type {
+  ControlOutcome,
+  ExpiredLease,
+  Settlement,
+  SettleOutcome,
+  TakeBack,
+  TakeBackOutcome,
+} from '../settlement.js';
 import type { Storage } from '../storage.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import { Claims } from './claim.js';
@@ -42,6 +49,7 @@ const oldestServer = 130_000;
 export class PostgresStorage implements Storage {
   readonly #options: ResolvedPostgresOptions;
   #parts: Parts | null = null;
+  #opening: Promise<void> | null = null;
   #server = 'PostgreSQL';
   #isClosed = false;
 
@@ -53,23 +61,16 @@ export class PostgresStorage implements Storage {
     return { engine: 'postgres', server: this.#server, shared: true, push: true, durable: true };
   }
 
-  async open(): Promise<void> {
-    if (this.#parts !== null) return;
-    if (this.#options.migrate === 'auto') await this.migrate();
-    const parts = partsOf(this.#options);
-    try {
-      await this.#checkServer(parts.context.connection);
-      const found = await readSchema(parts.context.connection, this.#options.schema);
-      checkSchema({ found, migrations: postgresMigrations(this.#options.schema) });
-    } catch (error) {
-      await close(parts);
-      throw error;
-    }
-    this.#parts = parts;
-    this.#isClosed = false;
+  open(): Promise<void> {
+    if (this.#parts !== null) return Promise.resolve();
+    this.#opening ??= this.#connect().finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
   }
 
   async close(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
     this.#isClosed = true;
     const parts = this.#parts;
     this.#parts = null;
@@ -257,6 +258,21 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.notifier.watch(onWake));
   }
 
+  async #connect(): Promise<void> {
+    if (this.#options.migrate === 'auto') await this.migrate();
+    const parts = partsOf(this.#options);
+    try {
+      await this.#checkServer(parts.context.connection);
+      const found = await readSchema(parts.context.connection, this.#options.schema);
+      checkSchema({ found, migrations: postgresMigrations(this.#options.schema) });
+    } catch (error) {
+      await close(parts);
+      throw error;
+    }
+    this.#parts = parts;
+    this.#isClosed = false;
+  }
+
   get #open(): Parts {
     if (this.#parts !== null) return this.#parts;
     const got = this.#isClosed ? 'a call after close()' : 'a call before open()';
@@ -271,9 +287,13 @@ export class PostgresStorage implements Storage {
     const [number, version] = (await connection.run(serverFacts))[0] ?? [];
     this.#server = `PostgreSQL ${textOf(version).split(' ')[0]}`;
     if (intOf(number) >= oldestServer) return;
-    throw new MillraceError('database-too-old', `database server: expected PostgreSQL 13 or newer, got ${this.#server}`, {
-      details: { expected: 13, got: this.#server },
-    });
+    throw new MillraceError(
+      'database-too-old',
+      `database server: expected PostgreSQL 13 or newer, got ${this.#server}`,
+      {
+        details: { expected: 13, got: this.#server },
+      },
+    );
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Context } from './context.js';
 import { Connection } from './connection.js';
+import type { Context } from './context.js';
 import type { ResolvedPostgresOptions } from './options.js';
-import { dutyQueries, type DutyQueries } from './queries/workers.js';
+import { type DutyQueries, dutyQueries } from './queries/workers.js';
 import { intOf, textOf } from './statement.js';
 
 /**
@@ -72,7 +72,10 @@ export class Tidier {
   async #findKinds(own: Connection): Promise<void> {
     const rows = await own.run(this.#queries.missingKinds);
     for (const [queue, name] of rows) {
-      this.#context.logger.warn('postgres: registered a kind of job that was missing', { queue: textOf(queue), name: textOf(name) });
+      this.#context.logger.warn('postgres: registered a kind of job that was missing', {
+        queue: textOf(queue),
+        name: textOf(name),
+      });
     }
     if (rows.length > 0) this.#context.wake(new Set(rows.map(([queue]) => textOf(queue))));
   }

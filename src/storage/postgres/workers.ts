@@ -1,6 +1,6 @@
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import type { Context } from './context.js';
-import { workerQueries, type WorkerQueries } from './queries/workers.js';
+import { type WorkerQueries, workerQueries } from './queries/workers.js';
 import { boolOf, intOf, textOf } from './statement.js';
 
 export class Workers {
@@ -12,7 +12,10 @@ export class Workers {
     this.#queries = workerQueries(context.schema);
   }
 
-  async register(report: WorkerReport, aliveMs: number): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+  async register(
+    report: WorkerReport,
+    aliveMs: number,
+  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
     const { connection, offsetMs } = this.#context;
     const { id, incarnation } = report;
     const values = [id, incarnation, JSON.stringify(report), Math.round(aliveMs), offsetMs()];

@@ -1,4 +1,4 @@
-import { nowMs, type Schema, type Statement } from '../statement.js';
+import { nowMs, probe, type Schema, type Statement } from '../statement.js';
 
 /** Between fields and between jobs of a packed answer: JSON text and our names can't contain them. */
 export const fieldSeparator = '\x1f';
@@ -15,11 +15,12 @@ const packed = (alias: string): string =>
  *
  * Per queue in the order asked for, and per rank in ascending order, one range of jobs_claim that ends at now: jobs that
  * are not due are never walked over, however many stand at the head of a rank. Where a queue holds names the worker
- * does not know, one range of jobs_claim_named per known name. \`limit\` stops everything as soon as enough are locked;
+ * does not know, one range of jobs_claim_named per known name. `limit` stops everything as soon as enough are locked;
  * nothing is sorted but the candidates of several names (at most limit × names).
  *
  * The row locks of SKIP LOCKED are taken one by one while the outer limit pulls, so none is taken in vain.
- * The update goes by ctid: a TID scan whatever the statistics say.
+ * Rows are fetched by ctid, and guarded by a token that is null: a TID scan whatever the statistics say. With
+ * `status = 0` beside it a plan made while the table was empty reads all of jobs_claim instead.
  *
  * $1 token, $2 worker, $3 lease ms, $4 queues, $5 names, $6 limit, $7 start, $8 line, $9 offset
  */
@@ -42,7 +43,7 @@ const claimParts = (s: Schema, gate = ''): string => `
         union all
         select b.tid, b.due, b.id from (
           select j.ctid as tid, j.due, j.id from ${s}.jobs j
-           where q.mixed and j.status = 0 and j.ctid = any(array(
+           where q.mixed and j.token is null and j.due <= ${nowMs('$9')} and j.ctid = any(array(
              select m.tid from ${s}.kinds k
               cross join lateral (
                 select i.ctid as tid, i.due, i.id from ${s}.jobs i
@@ -62,10 +63,10 @@ const claimParts = (s: Schema, gate = ''): string => `
              (array_position($4::text[], j.queue), j.rank, j.due, j.id)
                <= (select p.ord::int, p.rank, p.due, p.id from picked p offset greatest($7::int, 1) - 1 limit 1), true)
       from (select ${nowMs('$9')} as now offset 0) t
-     where j.ctid = any(array(select p.tid from picked p)) and j.status = 0
+     where j.ctid = any(array(select p.tid from picked p)) and j.token is null
     returning j.*
   ), k as (
-    delete from ${s}.keys using (select u.id from u where u.unique_scope = 1) w where keys.job = w.id and keys.kind = 1
+    delete from ${s}.keys using (select u.id from u where u.unique_scope = 1) w where ${probe('keys.job', 'w.id')} and keys.kind = 1
   )`;
 
 /** One row: the jobs taken, those held already under this token, how many were taken, whether others were just too quick. */
@@ -83,13 +84,13 @@ const claimAnswer = (s: Schema): string => `
 
 /**
  * Ends plain leases as completed and moves the rows to history.
- * The guard is id, token and care. It must not say \`status = 1\`: the token is null unless the job runs, and with that
+ * The guard is id, token and care. It must not say `status = 1`: the token is null unless the job runs, and with that
  * predicate the planner may take jobs_lease, which costs four fifths of the rate.
  */
 const settleParts = (s: Schema, ids: string, tokens: string, results: string, offset: string): string => `
   d as (
     delete from ${s}.jobs j using unnest(${ids}::uuid[], ${tokens}::uuid[], ${results}::text[]) n(id, token, result)
-     where j.id = n.id and j.token = n.token and j.care = 0
+     where ${probe('j.id', 'n.id')} and j.token = n.token and j.care = 0
     returning j.*, n.result
   ), h as (
     insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
@@ -103,67 +104,68 @@ const settleParts = (s: Schema, ids: string, tokens: string, results: string, of
 
 const wereAllEnded = ' and (select count(*) from d) = cardinality($10::uuid[])';
 
-/** How many were ended, and when it was not all of them, which. */
+/** How many were ended, and when it was not all of them, which, as `<id> <token>`. */
 const settleAnswer = (ids: string): string => `
   (select count(*) from d),
-  case when (select count(*) from d) < cardinality(${ids}::uuid[]) then (select string_agg(d.id::text, ',') from d) end`;
+  case when (select count(*) from d) < cardinality(${ids}::uuid[]) then (select string_agg(concat(d.id, ' ', replace(d.token::text, '-', '')), ',') from d) end`;
 
-export const claimQueries = (s: Schema) => ({
-  /** Needs jobs_claim, jobs_claim_named, jobs_lease. Parameters: see above. */
-  claim: { name: 'millrace_claim', text: `with ${claimParts(s)} select ${claimAnswer(s)}` },
+export const claimQueries = (s: Schema) =>
+  ({
+    /** Needs jobs_claim, jobs_claim_named, jobs_lease. Parameters: see above. */
+    claim: { name: 'millrace_claim', text: `with ${claimParts(s)} select ${claimAnswer(s)}` },
 
-  /** Needs jobs_id. $1 ids, $2 tokens, $3 results, $4 offset. One row: how many were ended, and if not all, which. */
-  settle: {
-    name: 'millrace_settle',
-    text: `with ${settleParts(s, '$1', '$2', '$3', '$4')} select ${settleAnswer('$1')}`,
-  },
+    /** Needs jobs_id. $1 ids, $2 tokens, $3 results, $4 offset. One row: how many were ended, and if not all, which. */
+    settle: {
+      name: 'millrace_settle',
+      text: `with ${settleParts(s, '$1', '$2', '$3', '$4')} select ${settleAnswer('$1')}`,
+    },
 
-  /**
-   * Both in one statement. Nothing is claimed unless all were ended: what is left may release jobs that come before those
-   * a claim would take now. $1 … $9 as in \`claim\`, $10 ids, $11 tokens, $12 results
-   */
-  exchange: {
-    name: 'millrace_exchange',
-    text: `with ${settleParts(s, '$10', '$11', '$12', '$9')}, ${claimParts(s, wereAllEnded)} select ${claimAnswer(s)}, ${settleAnswer('$10')}`,
-  },
+    /**
+     * Both in one statement. Nothing is claimed unless all were ended: what is left may release jobs that come before those
+     * a claim would take now. $1 … $9 as in `claim`, $10 ids, $11 tokens, $12 results
+     */
+    exchange: {
+      name: 'millrace_exchange',
+      text: `with ${settleParts(s, '$10', '$11', '$12', '$9')}, ${claimParts(s, wereAllEnded)} select ${claimAnswer(s)}, ${settleAnswer('$10')}`,
+    },
 
-  /** A part of what is held under a token, for answers too large for one value. Needs jobs_lease, jobs_id. $1 token, $2 ids */
-  heldPart: {
-    name: 'millrace_held_part',
-    text: `select ${packed('j')} from ${s}.jobs j where j.id = any($2::uuid[]) and j.token = $1::uuid`,
-  },
+    /** A part of what is held under a token, for answers too large for one value. Needs jobs_lease, jobs_id. $1 token, $2 ids */
+    heldPart: {
+      name: 'millrace_held_part',
+      text: `select ${packed('j')} from ${s}.jobs j where j.id = any($2::uuid[]) and j.token = $1::uuid`,
+    },
 
-  /** Ids and payload sizes of what is held under a token. Needs jobs_lease. $1 token */
-  heldSizes: {
-    name: 'millrace_held_sizes',
-    text: `select j.id, octet_length(j.payload) from ${s}.jobs j where j.status = 1 and j.token = $1::uuid`,
-  },
+    /** Ids and payload sizes of what is held under a token. Needs jobs_lease. $1 token */
+    heldSizes: {
+      name: 'millrace_held_sizes',
+      text: `select j.id, octet_length(j.payload) from ${s}.jobs j where j.status = 1 and j.token = $1::uuid`,
+    },
 
-  /** Marks leases as started; returns those that hold. Needs jobs_id. $1 ids, $2 tokens */
-  markStarted: {
-    name: 'millrace_mark_started',
-    text: `update ${s}.jobs j set started = true from unnest($1::uuid[], $2::uuid[]) n(id, token)
-      where j.id = n.id and j.token = n.token returning j.id`,
-  },
+    /** Marks leases as started; returns those that hold. Needs jobs_id. $1 ids, $2 tokens */
+    markStarted: {
+      name: 'millrace_mark_started',
+      text: `update ${s}.jobs j set started = true from unnest($1::uuid[], $2::uuid[]) n(id, token)
+      where ${probe('j.id', 'n.id')} and j.token = n.token returning j.id`,
+    },
 
-  /** Needs jobs_lease, as a range. $1 first token, $2 last token, $3 lease ms, $4 offset */
-  renew: {
-    name: 'millrace_renew',
-    text: `update ${s}.jobs j set lease_until = ${nowMs('$4')} + $3::bigint
+    /** Needs jobs_lease, as a range. $1 first token, $2 last token, $3 lease ms, $4 offset */
+    renew: {
+      name: 'millrace_renew',
+      text: `update ${s}.jobs j set lease_until = ${nowMs('$4')} + $3::bigint
       where j.status = 1 and j.token >= $1::uuid and j.token <= $2::uuid returning j.id, j.token, j.stop_request`,
-  },
+    },
 
-  /** Needs jobs_lease, as a range. $1 first token, $2 last token */
-  held: {
-    name: 'millrace_held',
-    text: `select j.id, j.token, j.stop_request from ${s}.jobs j
+    /** Needs jobs_lease, as a range. $1 first token, $2 last token */
+    held: {
+      name: 'millrace_held',
+      text: `select j.id, j.token, j.stop_request from ${s}.jobs j
       where j.status = 1 and j.token >= $1::uuid and j.token <= $2::uuid`,
-  },
+    },
 
-  /** Earliest due time per kind. Needs jobs_claim_named: one probe per kind and line. $1 queues, $2 names, $3 offset */
-  peek: {
-    name: 'millrace_peek',
-    text: `select min(f.due - t.now), coalesce(bool_or(a.due <= t.now), false)
+    /** Earliest due time per kind. Needs jobs_claim_named: one probe per kind and line. $1 queues, $2 names, $3 offset */
+    peek: {
+      name: 'millrace_peek',
+      text: `select min(f.due - t.now), coalesce(bool_or(a.due <= t.now), false)
       from (select ${nowMs('$3')} as now offset 0) t, ${s}.kinds k
       left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = 0 and j.name = k.name and j.rank = k.rank
                            and j.status + 0 = 0 order by j.due, j.id limit 1) f on true
@@ -171,7 +173,7 @@ export const claimQueries = (s: Schema) => ({
                            and j.status + 0 = 0 order by j.due, j.id limit 1) a on true
       where k.queue = any($1::text[]) and k.name = any($2::text[])
         and (select p.queue from ${s}.paused p where p.queue = k.queue) is null`,
-  },
-}) satisfies Record<string, Statement>;
+    },
+  }) satisfies Record<string, Statement>;
 
 export type ClaimQueries = ReturnType<typeof claimQueries>;

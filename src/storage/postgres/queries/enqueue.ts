@@ -1,43 +1,46 @@
-import { nowMs, type Schema, type Statement } from '../statement.js';
+import { nowMs, probe, type Schema, type Statement } from '../statement.js';
 
-export const enqueueQueries = (s: Schema) => ({
-  /**
-   * One plain job, in one round trip. No row = this id is known already.
-   * Needs jobs_id and history_id.
-   * $1 id, $2 queue, $3 name, $4 rank, $5 due in ms (or null), $6 due at (or null), $7 payload, $8 max attempts, $9 retention, $10 offset
-   */
-  insertOne: {
-    name: 'millrace_insert_one',
-    text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at)
+export const enqueueQueries = (s: Schema) =>
+  ({
+    /**
+     * One plain job, in one round trip. No row = this id is known already.
+     * Needs jobs_id and history_id.
+     * $1 id, $2 queue, $3 name, $4 rank, $5 due in ms (or null), $6 due at (or null), $7 payload, $8 max attempts, $9 retention, $10 offset
+     */
+    insertOne: {
+      name: 'millrace_insert_one',
+      text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at)
       select $1::uuid, $2, $3, 0, $4::smallint, coalesce($6::bigint, t.now + $5::bigint), 0, $7, $8::int, $9::bigint, t.now
         from (select ${nowMs('$10')} as now offset 0) t
        where (select h.id from ${s}.history h where h.id = $1::uuid) is null
       on conflict (id) do nothing returning 1`,
-  },
+    },
 
-  /**
-   * Many plain jobs. Returns the ids of those written; the others are known already.
-   * The look into history is a scalar subselect, since a join could be planned as a scan of all history.
-   * Needs jobs_id and history_id. $1 … $9 arrays in the order of \`insertOne\`, $10 offset
-   */
-  insertMany: {
-    name: 'millrace_insert_many',
-    text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at)
+    /**
+     * Many plain jobs. One row: how many were written, and when it was not all of them, which; the others are known already.
+     * The look into history is a scalar subselect, since a join could be planned as a scan of all history.
+     * Needs jobs_id and history_id. $1 … $9 arrays in the order of \`insertOne\`, $10 offset
+     */
+    insertMany: {
+      name: 'millrace_insert_many',
+      text: `with i as (
+      insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at)
       select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), 0, n.payload, n.max_attempts, n.retention, t.now
         from (select ${nowMs('$10')} as now offset 0) t,
              unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[])
                n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention)
        where (select h.id from ${s}.history h where h.id = n.id) is null
-      on conflict (id) do nothing returning id`,
-  },
+      on conflict (id) do nothing returning id)
+      select count(*), case when count(*) < cardinality($1::uuid[]) then string_agg(i.id::text, ',') end from i`,
+    },
 
-  /**
-   * Jobs with everything decided: status (0 or 2), care, unique key, policy.
-   * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 care, $13 unique keys, $14 scopes, $15 policies
-   */
-  insertDecided: {
-    name: 'millrace_insert_decided',
-    text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, care,
+    /**
+     * Jobs with everything decided: status (0 or 2), care, unique key, policy.
+     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 care, $13 unique keys, $14 scopes, $15 policies
+     */
+    insertDecided: {
+      name: 'millrace_insert_decided',
+      text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, care,
                           unique_key, unique_scope, on_failure)
       select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
              t.now, n.care, n.unique_key, n.unique_scope, n.on_failure
@@ -46,15 +49,15 @@ export const enqueueQueries = (s: Schema) => ({
                     $11::smallint[], $12::smallint[], $13::text[], $14::smallint[], $15::smallint[])
                n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, care, unique_key, unique_scope, on_failure)
       on conflict (id) do nothing returning id`,
-  },
+    },
 
-  /**
-   * Jobs that are final from birth, because a job they were to wait for has failed.
-   * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 unique keys, $13 scopes, $14 policies
-   */
-  insertEnded: {
-    name: 'millrace_insert_ended',
-    text: `with h as (
+    /**
+     * Jobs that are final from birth, because a job they were to wait for has failed.
+     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 unique keys, $13 scopes, $14 policies
+     */
+    insertEnded: {
+      name: 'millrace_insert_ended',
+      text: `with h as (
       insert into ${s}.history (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, finished_at,
                                 attempts, deaths, lapses, leases, reason, unique_key, unique_scope, on_failure)
       select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
@@ -66,78 +69,79 @@ export const enqueueQueries = (s: Schema) => ({
       on conflict (id) do nothing returning id, queue, status)
       , c as (insert into ${s}.counts (queue, status, n) select queue, status, count(*) from h group by queue, status)
       select id from h`,
-  },
+    },
 
-  /** Which combinations there are; written and committed before the first job of each. $1 queues, $2 ranks, $3 names */
-  addKinds: {
-    name: 'millrace_add_kinds',
-    text: `insert into ${s}.kinds (queue, rank, name) select * from unnest($1::text[], $2::smallint[], $3::text[]) on conflict do nothing`,
-  },
+    /** Which combinations there are; written and committed before the first job of each. $1 queues, $2 ranks, $3 names */
+    addKinds: {
+      name: 'millrace_add_kinds',
+      text: `insert into ${s}.kinds (queue, rank, name) select * from unnest($1::text[], $2::smallint[], $3::text[]) on conflict do nothing`,
+    },
 
-  /** Which of these ids are known. Needs jobs_id, history_id. $1 ids */
-  knownIds: {
-    name: 'millrace_known_ids',
-    text: `select n.id from unnest($1::uuid[]) n(id)
+    /** Which of these ids are known. Needs jobs_id, history_id. $1 ids */
+    knownIds: {
+      name: 'millrace_known_ids',
+      text: `select n.id from unnest($1::uuid[]) n(id)
       where (select j.id from ${s}.jobs j where j.id = n.id) is not null or (select h.id from ${s}.history h where h.id = n.id) is not null`,
-  },
+    },
 
-  /** Locks those of these parents that live, in ascending id: they can't end before this transaction does. $1 ids */
-  lockParents: {
-    name: 'millrace_lock_parents',
-    text: `select j.id from ${s}.jobs j where j.id = any($1::uuid[]) order by j.id for no key update`,
-  },
+    /** Locks those of these parents that live, in ascending id: they can't end before this transaction does. $1 ids */
+    lockParents: {
+      name: 'millrace_lock_parents',
+      text: `select j.id from ${s}.jobs j where j.id = any($1::uuid[]) order by j.id for no key update`,
+    },
 
-  /** Their settle has to look for dependents from now on. $1 ids */
-  markFollowed: {
-    name: 'millrace_mark_followed',
-    text: `update ${s}.jobs set care = care | 1 where id = any($1::uuid[]) and care & 1 = 0`,
-  },
+    /** Their settle has to look for dependents from now on. $1 ids */
+    markFollowed: {
+      name: 'millrace_mark_followed',
+      text: `update ${s}.jobs set care = care | 1 where id = any($1::uuid[]) and care & 1 = 0`,
+    },
 
-  /** Status of those that ended. $1 ids */
-  endedStatus: {
-    name: 'millrace_ended_status',
-    text: `select id, status from ${s}.history where id = any($1::uuid[])`,
-  },
+    /** Status of those that ended; with a column that no index has, so that none is read as a whole. $1 ids */
+    endedStatus: {
+      name: 'millrace_ended_status',
+      text: `select id, status, due from ${s}.history where id = any($1::uuid[])`,
+    },
 
-  /** $1 children, $2 parents, $3 whether met */
-  addDependencies: {
-    name: 'millrace_add_dependencies',
-    text: `insert into ${s}.dependencies (child, parent, met) select * from unnest($1::uuid[], $2::uuid[], $3::boolean[]) on conflict do nothing`,
-  },
+    /** $1 children, $2 parents, $3 whether met */
+    addDependencies: {
+      name: 'millrace_add_dependencies',
+      text: `insert into ${s}.dependencies (child, parent, met) select * from unnest($1::uuid[], $2::uuid[], $3::boolean[]) on conflict do nothing`,
+    },
 
-  /**
-   * Takes keys that nobody holds, or whose period has passed; waits for another transaction that is just taking one.
-   * Distinct keys only, in ascending order. Returns those taken. $1 kinds, $2 keys, $3 jobs, $4 offset
-   */
-  takeKeys: {
-    name: 'millrace_take_keys',
-    text: `insert into ${s}.keys as k (kind, key, job)
+    /**
+     * Takes keys that nobody holds, and locks those whose period has passed; waits for another transaction that is just taking one.
+     * Distinct keys only, in ascending order. Returns those taken. $1 kinds, $2 keys, $3 jobs, $4 offset
+     */
+    takeKeys: {
+      name: 'millrace_take_keys',
+      text: `insert into ${s}.keys as k (kind, key, job)
       select n.kind, n.key, n.job from unnest($1::smallint[], $2::text[], $3::uuid[]) n(kind, key, job) order by n.kind, n.key collate "C"
-      on conflict (kind, key) do update set job = excluded.job, until = null, input_hash = null
+      on conflict (kind, key) do update set kind = excluded.kind
          where k.until is not null and k.until <= ${nowMs('$4')}
       returning kind, key`,
-  },
+    },
 
-  /** Who holds them. $1 kinds, $2 keys */
-  keyHolders: {
-    name: 'millrace_key_holders',
-    text: `select k.kind, k.key, k.job, k.input_hash from unnest($1::smallint[], $2::text[]) n(kind, key)
+    /** Who holds them. $1 kinds, $2 keys */
+    keyHolders: {
+      name: 'millrace_key_holders',
+      text: `select k.kind, k.key, k.job, k.input_hash from unnest($1::smallint[], $2::text[]) n(kind, key)
       cross join lateral (select * from ${s}.keys k where k.kind = n.kind and k.key = n.key offset 0) k`,
-  },
+    },
 
-  /** Says for whom, and how long, keys taken by this transaction are held. $1 kinds, $2 keys, $3 jobs, $4 period ms or null, $5 hashes, $6 offset */
-  assignKeys: {
-    name: 'millrace_assign_keys',
-    text: `update ${s}.keys k set job = n.job, until = ${nowMs('$6')} + n.period, input_hash = n.hash
+    /** Says for whom, and how long, keys taken by this transaction are held. $1 kinds, $2 keys, $3 jobs, $4 period ms or null, $5 hashes, $6 offset */
+    assignKeys: {
+      name: 'millrace_assign_keys',
+      text: `update ${s}.keys k set job = n.job, until = ${nowMs('$6')} + n.period, input_hash = n.hash
       from unnest($1::smallint[], $2::text[], $3::uuid[], $4::bigint[], $5::text[]) n(kind, key, job, period, hash)
-      where k.kind = n.kind and k.key = n.key`,
-  },
+      where ${probe('k.kind', 'n.kind')} and ${probe('k.key', 'n.key')}`,
+    },
 
-  /** Gives keys back that this transaction took in vain. $1 kinds, $2 keys */
-  returnKeys: {
-    name: 'millrace_return_keys',
-    text: `delete from ${s}.keys k using unnest($1::smallint[], $2::text[]) n(kind, key) where k.kind = n.kind and k.key = n.key`,
-  },
-}) satisfies Record<string, Statement>;
+    /** Gives keys back that this transaction took in vain; one whose period has passed is left as it was. $1 kinds, $2 keys */
+    returnKeys: {
+      name: 'millrace_return_keys',
+      text: `delete from ${s}.keys k using unnest($1::smallint[], $2::text[]) n(kind, key)
+      where ${probe('k.kind', 'n.kind')} and ${probe('k.key', 'n.key')} and k.until is null`,
+    },
+  }) satisfies Record<string, Statement>;
 
 export type EnqueueQueries = ReturnType<typeof enqueueQueries>;
