@@ -1,44 +1,25 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expectedGot, MillraceError } from '../../internal/errors.js';
 import type { Migration } from './migration.js';
+import type { MigrationTexts } from './read-migration-files.js';
 
 const fileName = /^(\d{4})_([a-z0-9]+(?:-[a-z0-9]+)*)\.sql$/;
 const oldestCodeLine = /^-- oldest-code: (\d+)\s*$/;
 
 /**
- * The migrations of a folder (its URL ends in `/`), in order.
+ * The migrations of an engine, in order.
  *
- * @throws MillraceError `internal` when the folder is missing, or a file in it is misnamed, out of order or without its header
+ * @throws MillraceError `internal` when there is none, or one is misnamed, out of order or without its header
  */
-export function loadMigrations(dir: URL): Migration[] {
-  const names = list(dir).filter((name) => name.endsWith('.sql'));
-  const migrations = names.sort().map((name) => parse(name, readFileSync(new URL(name, dir), 'utf8')));
+export function loadMigrations(texts: MigrationTexts): Migration[] {
+  const names = Object.keys(texts).sort();
+  const migrations = names.map((name) => parse(name, texts[name] ?? ''));
   for (const [index, migration] of migrations.entries()) {
     if (migration.number !== index + 1) {
-      throw broken(
-        `migrations in ${fileURLToPath(dir)}`,
-        `number ${index + 1} next, without gaps or doubles`,
-        migration.number,
-      );
+      throw broken('migrations', `number ${index + 1} next, without gaps or doubles`, migration.number);
     }
   }
-  if (migrations.length === 0)
-    throw broken(`migrations in ${fileURLToPath(dir)}`, 'at least one .sql file', 'none');
+  if (migrations.length === 0) throw broken('migrations', 'at least one .sql file', 'none');
   return migrations;
-}
-
-function list(dir: URL): string[] {
-  try {
-    return readdirSync(dir);
-  } catch (cause) {
-    throw new MillraceError(
-      'internal',
-      `the folder of migrations ${fileURLToPath(dir)} cannot be read. ` +
-        'It is part of the package millrace: a bundler has to keep that package external.',
-      { cause },
-    );
-  }
 }
 
 function parse(name: string, sql: string): Migration {

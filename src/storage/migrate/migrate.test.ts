@@ -8,6 +8,7 @@ import { checkSchema } from './check-schema.js';
 import { loadMigrations } from './load-migrations.js';
 import type { Migration, SchemaState } from './migration.js';
 import { printMigrations } from './print-migrations.js';
+import { readMigrationFiles } from './read-migration-files.js';
 import { type MigrationTarget, runMigrations } from './run-migrations.js';
 
 const migration = (number: number, oldestCode = 1): Migration => ({
@@ -130,7 +131,7 @@ describe('loadMigrations', () => {
     const dir = mkdtempSync(join(tmpdir(), 'millrace-migrations-'));
     try {
       for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
-      return loadMigrations(pathToFileURL(`${dir}/`));
+      return loadMigrations(readMigrationFiles(pathToFileURL(`${dir}/`)));
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
@@ -157,8 +158,8 @@ describe('loadMigrations', () => {
     expect(codeOf(() => load(files))).toBe('internal');
   });
 
-  test('a missing folder says what a bundler has to do', () => {
-    expect(() => loadMigrations(new URL('file:///nowhere/at/all/'))).toThrow(/external/);
+  test('a missing folder is named', () => {
+    expect(() => readMigrationFiles(new URL('file:///nowhere/at/all/'))).toThrow(/\/nowhere\/at\/all/);
   });
 });
 

@@ -2,14 +2,15 @@ import { isMillraceError, MillraceError } from '../../internal/errors.js';
 import { sha256Hex } from '../../internal/hash.js';
 import { loadMigrations } from '../migrate/load-migrations.js';
 import type { Migration, SchemaState } from '../migrate/migration.js';
-import type { MigrationTarget } from '../migrate/run-migrations.js';
-import type { Session } from './session.js';
 import { printMigrations } from '../migrate/print-migrations.js';
+import type { MigrationTarget } from '../migrate/run-migrations.js';
+import { migrationTexts } from './migrations/texts.js';
 import { defaultTablePrefix } from './options.js';
+import type { Session } from './session.js';
 import { hexText, migrationText, type Sql, sql } from './sql.js';
 import { type Tables, tablesWith } from './tables.js';
 
-export const mysqlMigrations = (): Migration[] => loadMigrations(new URL('./migrations/', import.meta.url));
+export const mysqlMigrations = (): Migration[] => loadMigrations(migrationTexts());
 
 /** All migrations as one script, for people who apply SQL by hand. */
 export function mysqlMigrationScript(tablePrefix = defaultTablePrefix): string {
@@ -58,9 +59,15 @@ export class Schema implements MigrationTarget {
     const { database, tablePrefix, lockTimeoutMs } = this.#options;
     const name = hexText(`millrace-${sha256Hex(`${database}/${tablePrefix}`).slice(0, lockNameDigits)}`);
     const waitS = Math.max(Math.floor(lockTimeoutMs / 1000) - 1, 1);
-    const [result] = await this.#session.send('waiting for another migration', sql`select get_lock(${name}, ${waitS})`);
+    const [result] = await this.#session.send(
+      'waiting for another migration',
+      sql`select get_lock(${name}, ${waitS})`,
+    );
     if (result?.rows[0]?.[0] !== 1) {
-      throw new MillraceError('database-locked', `another migration has been at work for ${waitS} s. Try again when it has ended`);
+      throw new MillraceError(
+        'database-locked',
+        `another migration has been at work for ${waitS} s. Try again when it has ended`,
+      );
     }
     return {
       [Symbol.asyncDispose]: async () => {

@@ -5,10 +5,11 @@ import { printMigrations } from '../migrate/print-migrations.js';
 import { type MigrationReport, type MigrationTarget, runMigrations } from '../migrate/run-migrations.js';
 import type { Connection } from './connection.js';
 import { toMillraceError } from './errors.js';
+import { migrationTexts } from './migrations/texts.js';
 import { type PatienceOptions, whenUnlocked } from './patience.js';
 import * as sql from './queries/schema.js';
 
-export const sqliteMigrations = (): Migration[] => loadMigrations(new URL('./migrations/', import.meta.url));
+export const sqliteMigrations = (): Migration[] => loadMigrations(migrationTexts());
 
 /** All migrations as one script. */
 export const sqliteMigrationScript = (): string =>
