@@ -112,20 +112,31 @@ export class Changes {
     );
     for (const { job } of ready) this.#woken.add(job.queueId);
     return [
-      ...leavePlaces(t, changes.map(({ job }) => job)),
+      ...leavePlaces(
+        t,
+        changes.map(({ job }) => job),
+      ),
       ...(marked.length > 0 ? [writeMarks(t, marked)] : []),
       ...(ready.length > 0 ? [insertReady(t, ready.map(readyRow))] : []),
       ...(finals.length > 0
         ? [
-            insertFinals(t, finals.map((change) => finalRow(change))),
-            countFinals(t, finals.map(({ job, status }) => ({ queueId: job.queueId, status: statusCodes[status] }))),
+            insertFinals(
+              t,
+              finals.map((change) => finalRow(change)),
+            ),
+            countFinals(
+              t,
+              finals.map(({ job, status }) => ({ queueId: job.queueId, status: statusCodes[status] })),
+            ),
           ]
         : []),
     ];
   }
 
   /** Level by level, not by recursion: a chain may be longer than the stack. */
-  async #tellDependents(ended: readonly { readonly id: string; readonly completed: boolean }[]): Promise<void> {
+  async #tellDependents(
+    ended: readonly { readonly id: string; readonly completed: boolean }[],
+  ): Promise<void> {
     let level = ended;
     while (level.length > 0) level = await this.#tellLevel(level);
   }
@@ -135,7 +146,12 @@ export class Changes {
   ): Promise<{ id: string; completed: boolean }[]> {
     const { t } = this.context;
     const completed = new Map(ended.map((parent) => [parent.id, parent.completed]));
-    const [result] = await this.tx.send(edgesOf(t, ended.map(({ id }) => hexId(id))));
+    const [result] = await this.tx.send(
+      edgesOf(
+        t,
+        ended.map(({ id }) => hexId(id)),
+      ),
+    );
     const edges = (result?.rows ?? []) as [Buffer, Buffer, number][];
     if (edges.length === 0) return [];
     const failing = new Map<string, FinalStatus>();
@@ -146,7 +162,11 @@ export class Changes {
       if (completed.get(bytesToUuid(parent)) === true || policy === policyCode.run) continue;
       failing.set(id, policy === policyCode.bury ? 'buried' : 'cancelled');
     }
-    return this.endWaiting([...children].sort(), failing, ended.map(({ id }) => id));
+    return this.endWaiting(
+      [...children].sort(),
+      failing,
+      ended.map(({ id }) => id),
+    );
   }
 
   /**
@@ -198,8 +218,18 @@ export class Changes {
     const released = changes.filter((change) => change.to === 'ready');
     const others = changes.filter((change) => change.to !== 'ready');
     return [
-      ...leavePlaces(t, released.map(({ job }) => job)),
-      ...(released.length > 0 ? [insertReady(t, released.map(({ job }) => job))] : []),
+      ...leavePlaces(
+        t,
+        released.map(({ job }) => job),
+      ),
+      ...(released.length > 0
+        ? [
+            insertReady(
+              t,
+              released.map(({ job }) => job),
+            ),
+          ]
+        : []),
       ...(others.length > 0 ? this.#statements(others) : []),
     ];
   }
@@ -207,7 +237,13 @@ export class Changes {
 
 const releaseOf = (job: Placed): Change => ({ to: 'ready', job, marks: job.marks ?? noMarks(job.due) });
 
-function readyRow({ job, marks }: { readonly job: Placed; readonly marks: Marks }): Parameters<typeof insertReady>[1][number] {
+function readyRow({
+  job,
+  marks,
+}: {
+  readonly job: Placed;
+  readonly marks: Marks;
+}): Parameters<typeof insertReady>[1][number] {
   return { ...job, line: marks.line, due: marks.due, flags: job.flags | flag.marked };
 }
 

@@ -1,6 +1,6 @@
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
-import { bytesToUuid } from '../../internal/uuid.js';
 import { MillraceError } from '../../internal/errors.js';
+import { bytesToUuid } from '../../internal/uuid.js';
+import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
 import { aloneLine, ordinaryLine } from './codes.js';
 import type { Context } from './context.js';
 import type { Result } from './driver.js';
@@ -46,7 +46,10 @@ export async function claim(context: Context, request: ClaimRequest): Promise<Cl
     const jobs = await readClaim(context, prepared, results);
     if (jobs !== undefined) return jobs;
   }
-  throw new MillraceError('internal', `claim: the lanes of ${request.queues.join(', ')} changed ${mostReloads} times in a row`);
+  throw new MillraceError(
+    'internal',
+    `claim: the lanes of ${request.queues.join(', ')} changed ${mostReloads} times in a row`,
+  );
 }
 
 export async function prepareClaim(context: Context, request: ClaimRequest): Promise<PreparedClaim> {
@@ -112,12 +115,28 @@ export async function readClaim(
 
 function inClaimOrder(places: ReadonlyMap<number, number>, a: ClaimedRow, b: ClaimedRow): number {
   return (
-    (places.get(a[1]) ?? 0) - (places.get(b[1]) ?? 0) || a[2] - b[2] || a[3] - b[3] || Buffer.compare(a[0], b[0])
+    (places.get(a[1]) ?? 0) - (places.get(b[1]) ?? 0) ||
+    a[2] - b[2] ||
+    a[3] - b[3] ||
+    Buffer.compare(a[0], b[0])
   );
 }
 
 function claimedJob(context: Context, token: string, row: ClaimedRow): ClaimedJob {
-  const [id, queueId, rnk, due, nameId, flags, started, claimedAt, workerId, payload, maxAttempts, retention] = row;
+  const [
+    id,
+    queueId,
+    rnk,
+    due,
+    nameId,
+    flags,
+    started,
+    claimedAt,
+    workerId,
+    payload,
+    maxAttempts,
+    retention,
+  ] = row;
   const job: ClaimedJob = {
     id: bytesToUuid(id),
     token,
@@ -134,6 +153,15 @@ function claimedJob(context: Context, token: string, row: ClaimedRow): ClaimedJo
     createdAtMs: row[12],
     dueAtMs: due,
   };
-  context.held.keep(job.id, { token, queueId, nameId, due, claimedAt, workerId, flags, retentionMs: retention });
+  context.held.keep(job.id, {
+    token,
+    queueId,
+    nameId,
+    due,
+    claimedAt,
+    workerId,
+    flags,
+    retentionMs: retention,
+  });
   return job;
 }

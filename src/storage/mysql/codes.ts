@@ -10,7 +10,10 @@ export const aloneLine = -1;
 /** Bits of `flags`. A plain settle takes only what has none above `marked`. */
 export const flag = Object.freeze({ marked: 1, followed: 2 } as const);
 
-export const stopCode = Object.freeze({ cancel: 1, bury: 2, delete: 3 } as const satisfies Record<StopRequest, number>);
+export const stopCode = Object.freeze({ cancel: 1, bury: 2, delete: 3 } as const satisfies Record<
+  StopRequest,
+  number
+>);
 const stops: readonly (StopRequest | null)[] = [null, 'cancel', 'bury', 'delete'];
 export const stopOf = (code: number): StopRequest | null => stops[code] ?? null;
 

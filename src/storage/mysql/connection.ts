@@ -31,7 +31,9 @@ const oldest = { mariaDb: [10, 6, 0], mysql: [8, 0, 1] } as const;
  *
  * @throws MillraceError `database-too-old` and those of `connect`
  */
-export async function openConnection(options: OpenOptions): Promise<{ driver: DriverConnection; server: Server }> {
+export async function openConnection(
+  options: OpenOptions,
+): Promise<{ driver: DriverConnection; server: Server }> {
   const driver = await connect(options.address, options.several);
   try {
     const server = await identify(driver);
@@ -44,14 +46,25 @@ export async function openConnection(options: OpenOptions): Promise<{ driver: Dr
 }
 
 async function identify(driver: DriverConnection): Promise<Server> {
-  const [version, maxPacketBytes] = await firstRow(driver, sql`select version(), @@session.max_allowed_packet`);
+  const [version, maxPacketBytes] = await firstRow(
+    driver,
+    sql`select version(), @@session.max_allowed_packet`,
+  );
   const text = String(version);
   const isMariaDb = /mariadb/i.test(text);
   // Old MariaDB servers put 5.5.5- before their version for the sake of replication.
-  const numbers = /(\d+)\.(\d+)\.(\d+)/.exec(text.replace(/^5\.5\.5-/, ''))?.slice(1).map(Number) ?? [];
+  const numbers =
+    /(\d+)\.(\d+)\.(\d+)/
+      .exec(text.replace(/^5\.5\.5-/, ''))
+      ?.slice(1)
+      .map(Number) ?? [];
   const label = `${isMariaDb ? 'MariaDB' : 'MySQL'} ${numbers.join('.')}`;
   if (isOlder(numbers, isMariaDb ? oldest.mariaDb : oldest.mysql)) {
-    const message = expectedGot({ what: 'database server', expected: 'MySQL 8.0.1 or MariaDB 10.6, or newer', got: text });
+    const message = expectedGot({
+      what: 'database server',
+      expected: 'MySQL 8.0.1 or MariaDB 10.6, or newer',
+      got: text,
+    });
     throw new MillraceError('database-too-old', message, { details: { version: text } });
   }
   return { isMariaDb, label, maxPacketBytes: Number(maxPacketBytes) };
@@ -80,7 +93,14 @@ async function verifySession(driver: DriverConnection, server: Server): Promise<
       @@session.character_set_connection, @@session.character_set_results`,
   );
   const wanted = ['READ-COMMITTED', sqlMode, '+00:00', 'utf8mb4', 'utf8mb4', 'utf8mb4'];
-  const names = ['isolation level', 'sql_mode', 'time_zone', 'client charset', 'connection charset', 'result charset'];
+  const names = [
+    'isolation level',
+    'sql_mode',
+    'time_zone',
+    'client charset',
+    'connection charset',
+    'result charset',
+  ];
   for (const [index, expected] of wanted.entries()) {
     if (String(row[index]) === expected || (index === 1 && sameModes(String(row[index]), expected))) continue;
     const message = expectedGot({

@@ -29,7 +29,10 @@ export async function retryBuried(
   let after: string | null = null;
   while (answer.retried < request.limit && queueIds.length > 0) {
     const count = Math.min(request.limit - answer.retried, retryBatch);
-    const [page] = await context.side.send('reading buried jobs', buriedAfter(context.t, queueIds, after, count));
+    const [page] = await context.side.send(
+      'reading buried jobs',
+      buriedAfter(context.t, queueIds, after, count),
+    );
     const ids = (page?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
     after = ids.at(-1) ?? null;
     for (const outcome of await retryAll(context, ids)) {
@@ -98,7 +101,15 @@ function freshMarks(job: Placed, nowMs: number): Marks {
 async function takeKeysAgain(changes: Changes, jobs: readonly (Placed | undefined)[]): Promise<Set<string>> {
   const wanted = jobs.flatMap((job): KeyRow[] => {
     if (job === undefined || !isRetryable(job) || job.unique?.scope !== scopeCode.active) return [];
-    return [{ key: uniqueKeyText(job.unique.key), jobId: job.id, scope: scopeCode.active, untilMs: null, inputHash: null }];
+    return [
+      {
+        key: uniqueKeyText(job.unique.key),
+        jobId: job.id,
+        scope: scopeCode.active,
+        untilMs: null,
+        inputHash: null,
+      },
+    ];
   });
   const holders = await lockHolders(changes, wanted, new Set(wanted.map(({ jobId }) => jobId)));
   const duplicates = new Set<string>();
@@ -125,7 +136,11 @@ export async function stop(context: Context, id: string, request: StopRequest): 
   return outcome;
 }
 
-async function stopPlaced(changes: Changes, job: Placed | undefined, request: StopRequest): Promise<ControlOutcome> {
+async function stopPlaced(
+  changes: Changes,
+  job: Placed | undefined,
+  request: StopRequest,
+): Promise<ControlOutcome> {
   if (job === undefined) return 'not-found';
   if (job.lease !== null) {
     await changes.tx.send(requestStop(changes.context.t, job.id, stopCode[request]));

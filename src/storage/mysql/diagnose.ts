@@ -15,9 +15,14 @@ export async function diagnose(side: Session): Promise<Diagnosis[]> {
   const [status] = await side.send(doing, sql`show global status like 'Threads_connected'`);
   const [variables] = await side.send(
     doing,
-    sql`select @@max_connections, @@global.read_only, @@global.innodb_flush_log_at_trx_commit`,
+    sql`select @@max_connections, @@global.read_only, @@global.innodb_flush_log_at_trx_commit,
+      @@global.sync_binlog, @@global.log_bin, @@global.binlog_format`,
   );
-  const [most, isReadOnly, flushLog] = (variables?.rows[0] ?? []).map(Number);
+  const [most, isReadOnly, flushLog, syncBinlog, hasBinlog] = (variables?.rows[0] ?? []).map(Number);
+  const lax = [
+    ...(flushLog === 1 ? [] : [`innodb_flush_log_at_trx_commit is ${flushLog}`]),
+    ...(hasBinlog === 1 && syncBinlog !== 1 ? [`sync_binlog is ${syncBinlog}`] : []),
+  ];
   return [
     isReadOnly === 1
       ? {
@@ -29,7 +34,8 @@ export async function diagnose(side: Session): Promise<Diagnosis[]> {
       : fine('writable', 'this server takes writes'),
     await oldestTransaction(side),
     connectionsDiagnosis(Number(status?.rows[0]?.[1]), most ?? 0),
-    durabilityDiagnosis(flushLog === 1 ? [] : [`innodb_flush_log_at_trx_commit is ${flushLog}`]),
+    durabilityDiagnosis(lax),
+    binlogDiagnosis(hasBinlog === 1, String(variables?.rows[0]?.[5])),
   ];
 }
 
@@ -55,4 +61,16 @@ async function oldestTransaction(side: Session): Promise<Diagnosis> {
       fix: 'Grant it PROCESS, which only lets it look',
     };
   }
+}
+
+/** With READ COMMITTED, InnoDB refuses every write that would be logged as a statement. */
+function binlogDiagnosis(hasBinlog: boolean, format: string): Diagnosis {
+  if (!hasBinlog) return fine('binary log', 'there is none');
+  if (format !== 'STATEMENT') return fine('binary log', `its format is ${format}`);
+  return {
+    check: 'binary log',
+    status: 'fail',
+    message: 'its format is STATEMENT, with which no job can be written',
+    fix: 'Set binlog_format to ROW or MIXED',
+  };
 }

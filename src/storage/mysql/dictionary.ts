@@ -25,7 +25,9 @@ export class Dictionary {
   async id(name: string): Promise<number> {
     const known = this.#idOf.get(name) ?? (await this.find(name));
     if (known !== undefined) return known;
-    await this.#session.execute('naming', sql`insert ignore into ${this.#table} (name) values (?)`, [bytes(name)]);
+    await this.#session.execute('naming', sql`insert ignore into ${this.#table} (name) values (?)`, [
+      bytes(name),
+    ]);
     const made = await this.find(name);
     if (made === undefined) throw new Error(`the name ${JSON.stringify(name)} was written and is not there`);
     return made;

@@ -1,6 +1,6 @@
 import type * as Mysql from 'mysql2';
-import { MillraceError } from '../../internal/errors.js';
 import { withDeadline } from '../../internal/deadline.js';
+import { MillraceError } from '../../internal/errors.js';
 import { mapDriverError } from './errors.js';
 import type { Address } from './options.js';
 
@@ -129,8 +129,11 @@ export async function connect(address: Address, several: boolean): Promise<Drive
 
 /** A connection that was never made is not one that was lost. */
 function unreachable(error: MillraceError): MillraceError {
-  const isOurs = error.code === 'connection-lost' || error.code === 'deadline-exceeded' || error.code === 'query-failed';
-  return isOurs ? new MillraceError('database-unreachable', error.message, { cause: error.cause ?? error }) : error;
+  const isOurs =
+    error.code === 'connection-lost' || error.code === 'deadline-exceeded' || error.code === 'query-failed';
+  return isOurs
+    ? new MillraceError('database-unreachable', error.message, { cause: error.cause ?? error })
+    : error;
 }
 
 function resultOf(answer: unknown): Result {

@@ -13,7 +13,14 @@ import type { Context } from './context.js';
 import { isDuplicateRow } from './errors.js';
 import { insertEdges, type NewEdge } from './queries/dependents.js';
 import { insertBodies, type NumberedJob } from './queries/enqueue.js';
-import { deleteKeys, idempotencyKeyText, type KeyRow, keysOf, uniqueKeyText, writeKeys } from './queries/keys.js';
+import {
+  deleteKeys,
+  idempotencyKeyText,
+  type KeyRow,
+  keysOf,
+  uniqueKeyText,
+  writeKeys,
+} from './queries/keys.js';
 import { insertReady, type Placed, readyKey } from './queries/places.js';
 import { countFinals, insertFinals } from './queries/settle.js';
 import { hexId, hexText, int, list, type Sql, sql } from './sql.js';
@@ -30,7 +37,10 @@ interface Birth extends NumberedJob {
   readonly edges: NewEdge[];
 }
 
-export async function enqueueCarefully(context: Context, jobs: readonly NumberedJob[]): Promise<EnqueueOutcome[]> {
+export async function enqueueCarefully(
+  context: Context,
+  jobs: readonly NumberedJob[],
+): Promise<EnqueueOutcome[]> {
   for (let collisions = 0; ; collisions += 1) {
     try {
       const { outcomes, woken } = await context.main.transaction('enqueue', async (tx) => {
@@ -38,7 +48,9 @@ export async function enqueueCarefully(context: Context, jobs: readonly Numbered
         const written = await new CarefulEnqueue(changes, jobs).run();
         return { outcomes: written, woken: changes.wokenQueues };
       });
-      const pending = jobs.filter((_, index) => outcomes[index]?.outcome === 'created').map(({ queueId }) => queueId);
+      const pending = jobs
+        .filter((_, index) => outcomes[index]?.outcome === 'created')
+        .map(({ queueId }) => queueId);
       await wakeQueues(context, [...new Set([...woken, ...pending])]);
       return outcomes;
     } catch (error) {
@@ -66,7 +78,9 @@ class CarefulEnqueue {
     const fresh = this.#jobs.filter(({ job }) => !this.#known.has(idOf(job)));
     const own = new Set(fresh.map(({ job }) => idOf(job)));
     this.#parents = await this.#changes.lock(
-      fresh.flatMap(({ job }) => job.after?.ids.map((id) => id.toLowerCase()) ?? []).filter((id) => !own.has(id)),
+      fresh
+        .flatMap(({ job }) => job.after?.ids.map((id) => id.toLowerCase()) ?? [])
+        .filter((id) => !own.has(id)),
     );
     const wanted = fresh.flatMap(({ job }) => keysOf(job, this.#changes.nowMs));
     this.#holders = await lockHolders(this.#changes, wanted, own);
@@ -131,7 +145,9 @@ class CarefulEnqueue {
     const { job, edges } = birth;
     if (job.after === null) return;
     const policy = job.after.onFailure;
-    const parents = new Map([...new Set(job.after.ids.map((id) => id.toLowerCase()))].map((id) => [id, this.#statusOf(id)]));
+    const parents = new Map(
+      [...new Set(job.after.ids.map((id) => id.toLowerCase()))].map((id) => [id, this.#statusOf(id)]),
+    );
     const hasFailed = policy !== 'run' && [...parents.values()].includes('failed');
     if (hasFailed) birth.status = policy === 'bury' ? 'buried' : 'cancelled';
     else if ([...parents.values()].includes('live')) birth.status = 'blocked';
@@ -158,7 +174,15 @@ class CarefulEnqueue {
       ...(edges.length > 0 ? [insertEdges(t, edges)] : []),
       ...this.#followParents(),
       ...(keys.length > 0 ? [writeKeys(t, keys)] : []),
-      ...(idle.length > 0 ? [deleteKeys(t, idle.map(({ key }) => key), idle.map(({ jobId }) => jobId))] : []),
+      ...(idle.length > 0
+        ? [
+            deleteKeys(
+              t,
+              idle.map(({ key }) => key),
+              idle.map(({ jobId }) => jobId),
+            ),
+          ]
+        : []),
     );
   }
 
@@ -168,7 +192,14 @@ class CarefulEnqueue {
     const blocked = births.filter(({ status }) => status === 'blocked');
     const ended = births.filter(({ status }) => isFinal(status));
     return [
-      ...(pending.length > 0 ? [insertReady(t, pending.map((birth) => this.#readyRow(birth)))] : []),
+      ...(pending.length > 0
+        ? [
+            insertReady(
+              t,
+              pending.map((birth) => this.#readyRow(birth)),
+            ),
+          ]
+        : []),
       ...(blocked.length > 0
         ? [
             sql`insert into ${t.waiting} (id, queue_id, name_id, rnk, due, flags)
@@ -177,15 +208,29 @@ class CarefulEnqueue {
         : []),
       ...(ended.length > 0
         ? [
-            insertFinals(t, ended.map((birth) => this.#finalRow(birth))),
-            countFinals(t, ended.map(({ queueId, status }) => ({ queueId, status: statusCodes[status] }))),
+            insertFinals(
+              t,
+              ended.map((birth) => this.#finalRow(birth)),
+            ),
+            countFinals(
+              t,
+              ended.map(({ queueId, status }) => ({ queueId, status: statusCodes[status] })),
+            ),
           ]
         : []),
     ];
   }
 
   #readyRow({ job, queueId, nameId, flags }: Birth): Parameters<typeof insertReady>[1][number] {
-    return { id: job.id, queueId, nameId, line: ordinaryLine, rnk: 0 - job.priority, due: this.#dueOf(job), flags };
+    return {
+      id: job.id,
+      queueId,
+      nameId,
+      line: ordinaryLine,
+      rnk: 0 - job.priority,
+      due: this.#dueOf(job),
+      flags,
+    };
   }
 
   #waitingRow({ job, queueId, nameId, flags }: Birth): Sql {
@@ -206,7 +251,9 @@ class CarefulEnqueue {
   /** Index: primary of ready and waiting, by_id of leases. */
   #followParents(): Sql[] {
     const { t } = this.#changes.context;
-    const live = [...this.#parents.values()].filter(({ final, flags }) => final === null && (flags & flag.followed) === 0);
+    const live = [...this.#parents.values()].filter(
+      ({ final, flags }) => final === null && (flags & flag.followed) === 0,
+    );
     return live.map((parent) =>
       parent.place === 'ready'
         ? sql`update ${t.ready} set flags = flags | ${flag.followed} where ${readyKey(parent)}`

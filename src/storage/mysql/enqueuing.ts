@@ -96,7 +96,11 @@ export class Enqueuer {
   async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     const numbered = await this.#numbered(jobs);
     const outcomes: EnqueueOutcome[] = [];
-    for (const chunk of chunksBySize(this.#context, numbered, ({ job }) => Buffer.byteLength(job.payload) * 2)) {
+    for (const chunk of chunksBySize(
+      this.#context,
+      numbered,
+      ({ job }) => Buffer.byteLength(job.payload) * 2,
+    )) {
       outcomes.push(...(await this.#writeChunk(chunk)));
     }
     return outcomes;
@@ -120,9 +124,18 @@ export class Enqueuer {
     const queueIds = queues.ids(jobs.map(({ queue }) => queue));
     const nameIds = names.ids(jobs.map(({ name }) => name));
     const [queueOf, nameOf] = [await queueIds, await nameIds];
-    const numbered = jobs.map((job, index) => ({ job, queueId: queueOf[index] ?? 0, nameId: nameOf[index] ?? 0 }));
+    const numbered = jobs.map((job, index) => ({
+      job,
+      queueId: queueOf[index] ?? 0,
+      nameId: nameOf[index] ?? 0,
+    }));
     await lanes.ensure(
-      numbered.map(({ job, queueId, nameId }) => ({ queueId, line: ordinaryLine, rnk: 0 - job.priority, nameId })),
+      numbered.map(({ job, queueId, nameId }) => ({
+        queueId,
+        line: ordinaryLine,
+        rnk: 0 - job.priority,
+        nameId,
+      })),
     );
     return numbered;
   }

@@ -1,5 +1,5 @@
-import { isMillraceError, MillraceError } from '../../internal/errors.js';
 import type { ErrorCode } from '../../internal/error-codes.js';
+import { isMillraceError, MillraceError } from '../../internal/errors.js';
 
 /** What is read of an error of the driver: the server's number, or the code of Node or the driver. */
 interface DriverError {
@@ -47,7 +47,13 @@ const codeOfErrno: Readonly<Record<number, ErrorCode>> = {
   1146: 'schema-missing',
 };
 
-const lostCodes = new Set(['PROTOCOL_CONNECTION_LOST', 'ECONNRESET', 'EPIPE', 'ECONNABORTED', 'PROTOCOL_SEQUENCE_TIMEOUT']);
+const lostCodes = new Set([
+  'PROTOCOL_CONNECTION_LOST',
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+]);
 const unreachableCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -61,7 +67,11 @@ const unreachableCodes = new Set([
 
 /** Gone for good when it shows on a connection: nothing may be sent on it any more. */
 export function endsConnection(error: MillraceError): boolean {
-  return error.code === 'connection-lost' || error.code === 'deadline-exceeded' || error.code === 'database-unreachable';
+  return (
+    error.code === 'connection-lost' ||
+    error.code === 'deadline-exceeded' ||
+    error.code === 'database-unreachable'
+  );
 }
 
 /** Another transaction was in the way; the same work can be tried again at once. */
@@ -94,7 +104,8 @@ function codeOf(error: DriverError): ErrorCode {
   const known = error.errno === undefined ? undefined : codeOfErrno[error.errno];
   if (known !== undefined) return known;
   const code = error.code ?? '';
-  if (lostCodes.has(code) || /closed state|connection.*(?:lost|closed)/i.test(error.message)) return 'connection-lost';
+  if (lostCodes.has(code) || /closed state|connection.*(?:lost|closed)/i.test(error.message))
+    return 'connection-lost';
   if (unreachableCodes.has(code)) return 'database-unreachable';
   return 'query-failed';
 }
@@ -118,7 +129,8 @@ function readDriverError(thrown: unknown): DriverError {
   const errno = read('errno');
   const code = read('code');
   const message = read('sqlMessage') ?? read('message');
-  const text = typeof message === 'string' && message !== '' ? message : nested(read('errors')) || String(thrown);
+  const text =
+    typeof message === 'string' && message !== '' ? message : nested(read('errors')) || String(thrown);
   return {
     // Node's own numbers are negative.
     errno: typeof errno === 'number' && errno > 0 ? errno : undefined,

@@ -25,7 +25,11 @@ interface Registration {
   readonly adminState: AdminState;
 }
 
-export async function register(context: Context, report: WorkerReport, aliveMs: number): Promise<Registration> {
+export async function register(
+  context: Context,
+  report: WorkerReport,
+  aliveMs: number,
+): Promise<Registration> {
   try {
     return await registerOnce(context, report, aliveMs);
   } catch (error) {
@@ -89,7 +93,12 @@ function workerOf(row: readonly unknown[]): WorkerRecord {
   };
 }
 
-export async function takeDuty(context: Context, name: string, holder: string, ttlMs: number): Promise<boolean> {
+export async function takeDuty(
+  context: Context,
+  name: string,
+  holder: string,
+  ttlMs: number,
+): Promise<boolean> {
   const { t, side } = context;
   await side.send('taking a duty', takeDutyStatement(t, name, holder, ttlMs, context.now()));
   const [result] = await side.send('taking a duty', holdsDuty(t, name, holder));

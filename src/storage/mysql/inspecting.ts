@@ -46,7 +46,9 @@ function recordOf(summary: JobSummary, row: readonly unknown[], waitsFor: readon
     result: (result as string | null) ?? null,
     errors: marks?.errors ?? null,
     outcome: outcome === 1 ? 'skipped' : null,
-    reason: (summary.finishedAtMs === null ? (isProcessing ? null : marks?.reason) : (reason as string | null)) ?? null,
+    reason:
+      (summary.finishedAtMs === null ? (isProcessing ? null : marks?.reason) : (reason as string | null)) ??
+      null,
     stopRequest: isProcessing ? stopOf(stop as number) : null,
     leaseUntilMs: isProcessing ? (leaseUntil as number) : null,
     started: isProcessing && started === 1,
@@ -62,7 +64,9 @@ function recordOf(summary: JobSummary, row: readonly unknown[], waitsFor: readon
 export async function summaries(context: Context, ids: readonly string[]): Promise<JobSummary[]> {
   if (ids.length === 0) return [];
   const [result] = await context.side.send('reading jobs', summariesStatement(context.t, ids.map(hexId)));
-  const found = new Map((await summariesOf(context, result?.rows ?? [])).map((summary) => [summary.id, summary]));
+  const found = new Map(
+    (await summariesOf(context, result?.rows ?? [])).map((summary) => [summary.id, summary]),
+  );
   return ids.flatMap((id) => found.get(id) ?? []);
 }
 
@@ -78,8 +82,20 @@ async function summariesOf(context: Context, rows: readonly (readonly unknown[])
 }
 
 function summaryOf(context: Context, row: readonly unknown[], marks: Marks | null): JobSummary {
-  const [id, nameId, queueId, rnk, due, createdAt, maxAttempts, final, finalDue, finalClaimedAt, finishedAt, finalWorker] =
-    row as [Buffer, number, number, number, number, number, number, ...(number | null)[]];
+  const [
+    id,
+    nameId,
+    queueId,
+    rnk,
+    due,
+    createdAt,
+    maxAttempts,
+    final,
+    finalDue,
+    finalClaimedAt,
+    finishedAt,
+    finalWorker,
+  ] = row as [Buffer, number, number, number, number, number, number, ...(number | null)[]];
   const [isLeased, leasedAt, leaseWorker, isBlocked] = row.slice(12) as (number | null)[];
   const status = statusFrom(final ?? null, isLeased === 1, isBlocked === 1);
   const workerId = status === 'processing' ? leaseWorker : final === null ? marks?.workerId : finalWorker;
@@ -153,8 +169,14 @@ export async function stats(context: Context, queue?: string): Promise<QueueStat
   return listed.sort((a, b) => (a.queue < b.queue ? -1 : 1));
 }
 
-function statsOf(queue: string, paused: boolean, rows: readonly (number | null)[][], nowMs: number): QueueStats {
-  const count = (kind: number, detail: number): number => rows.find((row) => row[0] === kind && row[2] === detail)?.[3] ?? 0;
+function statsOf(
+  queue: string,
+  paused: boolean,
+  rows: readonly (number | null)[][],
+  nowMs: number,
+): QueueStats {
+  const count = (kind: number, detail: number): number =>
+    rows.find((row) => row[0] === kind && row[2] === detail)?.[3] ?? 0;
   const dueNow = ordinaryLine * 10 + 1;
   const claimable = paused ? 0 : count(0, dueNow);
   const oldest = rows.find((row) => row[0] === 0 && row[2] === dueNow)?.[4] ?? null;

@@ -1,5 +1,5 @@
-import { join, list, type Sql, sql } from './sql.js';
 import type { Session } from './session.js';
+import { join, list, type Sql, sql } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** A line, rank and name that a queue has had jobs of. */
@@ -66,7 +66,9 @@ export class Lanes {
       sql`select queue_id, line, rnk, name_id from ${this.#t.lanes} where queue_id in ${list(queueIds)}`,
     );
     for (const [id, version] of (versions?.rows ?? []) as [number, number][]) {
-      const own = ((lanes?.rows ?? []) as [number, number, number, number][]).filter(([queueId]) => queueId === id);
+      const own = ((lanes?.rows ?? []) as [number, number, number, number][]).filter(
+        ([queueId]) => queueId === id,
+      );
       this.#queues.set(id, {
         version,
         lanes: own.map(([queueId, line, rnk, nameId]) => ({ queueId, line, rnk, nameId })),
@@ -85,7 +87,8 @@ export class Lanes {
   async hasForeign(queueId: number, line: number, knownNames: readonly number[]): Promise<boolean> {
     const key = `${queueId}/${line}/${knownNames.join()}`;
     const believed = this.#foreign.get(key);
-    if (believed !== undefined && performance.now() - believed.readAt < foreignBelievedMs) return believed.isBusy;
+    if (believed !== undefined && performance.now() - believed.readAt < foreignBelievedMs)
+      return believed.isBusy;
     // Index: by_name of ready, one dive per lane.
     const [result] = await this.#session.send(
       'looking for jobs of other names',

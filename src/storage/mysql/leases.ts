@@ -2,7 +2,13 @@ import { bytesToUuid } from '../../internal/uuid.js';
 import type { HeldLease, Lease } from '../claimed-job.js';
 import { stopOf } from './codes.js';
 import type { Context } from './context.js';
-import { heldStatement, markStartedStatement, peekStatement, renewStatement, tokensOf } from './queries/leases.js';
+import {
+  heldStatement,
+  markStartedStatement,
+  peekStatement,
+  renewStatement,
+  tokensOf,
+} from './queries/leases.js';
 
 export async function markStarted(context: Context, leases: readonly Lease[]): Promise<string[]> {
   if (leases.length === 0) return [];
@@ -11,7 +17,9 @@ export async function markStarted(context: Context, leases: readonly Lease[]): P
   const tokens = new Map(
     (result?.rows ?? []).map(([id, token]) => [bytesToUuid(id as Buffer), (token as Buffer).toString('hex')]),
   );
-  return leases.filter(({ id, token }) => tokens.get(id.toLowerCase()) !== token.toLowerCase()).map(({ id }) => id);
+  return leases
+    .filter(({ id, token }) => tokens.get(id.toLowerCase()) !== token.toLowerCase())
+    .map(({ id }) => id);
 }
 
 export async function renew(context: Context, incarnation: string, leaseMs: number): Promise<HeldLease[]> {
@@ -35,7 +43,10 @@ export async function peek(
 ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
   const queueIds = await context.queues.ids([...new Set(queues)]);
   const nameIds = await context.names.ids([...new Set(names)]);
-  const [result] = await context.side.send('peek', peekStatement(context.t, queueIds, nameIds, context.now()));
+  const [result] = await context.side.send(
+    'peek',
+    peekStatement(context.t, queueIds, nameIds, context.now()),
+  );
   const [due, aloneDue, now] = (result?.rows[0] ?? []) as (number | null)[];
   const nowMs = Number(now);
   return {

@@ -1,11 +1,18 @@
+import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import { bytesToUuid } from '../../internal/uuid.js';
-import type { JobStatus } from '../../core/job-status.js';
 import type { JobFilter, JobPage, JobPageRequest } from '../job-record.js';
 import { listOrder, statusCodes } from '../sql/status-codes.js';
 import type { Context } from './context.js';
 import { summaries } from './inspecting.js';
-import { type ListKey, listFinals, listLeases, listReady, type ListRequest, listWaiting } from './queries/inspect.js';
+import {
+  type ListKey,
+  type ListRequest,
+  listFinals,
+  listLeases,
+  listReady,
+  listWaiting,
+} from './queries/inspect.js';
 import type { Sql } from './sql.js';
 
 /** A page that has looked at so many rows of the index ends short, with a cursor to go on from. */
@@ -27,10 +34,13 @@ interface ListedRow {
 }
 
 export async function jobs(context: Context, filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
-  const position: Position = page.cursor === undefined ? { section: 0, after: null } : parseCursor(page.cursor);
+  const position: Position =
+    page.cursor === undefined ? { section: 0, after: null } : parseCursor(page.cursor);
   const queueId = filter.queue === undefined ? undefined : await context.queues.find(filter.queue);
   const nameId = filter.name === undefined ? undefined : await context.names.find(filter.name);
-  const isUnknown = (filter.queue !== undefined && queueId === undefined) || (filter.name !== undefined && nameId === undefined);
+  const isUnknown =
+    (filter.queue !== undefined && queueId === undefined) ||
+    (filter.name !== undefined && nameId === undefined);
   if (isUnknown) return { jobs: [], next: null };
   const queueIds = queueId === undefined ? await context.queues.all() : [queueId];
   const found: string[] = [];
@@ -43,14 +53,20 @@ export async function jobs(context: Context, filter: JobFilter, page: JobPageReq
     }
     const isFiltered = nameId !== undefined || (queueId !== undefined && status === 'processing');
     const count = isFiltered ? filteredRows : page.limit - found.length;
-    const rows = await read(context, status, { queueIds, oneQueue: queueId !== undefined, after: position.after, count });
+    const rows = await read(context, status, {
+      queueIds,
+      oneQueue: queueId !== undefined,
+      after: position.after,
+      count,
+    });
     looked += rows.length;
     let isCut = false;
     for (const row of rows) {
       isCut = found.length === page.limit;
       if (isCut) break;
       position.after = row.key;
-      if ((nameId ?? row.nameId) === row.nameId && (queueId ?? row.queueId) === row.queueId) found.push(row.id);
+      if ((nameId ?? row.nameId) === row.nameId && (queueId ?? row.queueId) === row.queueId)
+        found.push(row.id);
     }
     if (!isCut && rows.length < count) nextSection(position);
   }
@@ -66,7 +82,14 @@ function nextSection(position: Position): void {
 async function read(context: Context, status: JobStatus, request: ListRequest): Promise<ListedRow[]> {
   const [result] = await context.side.send('listing jobs', statementFor(context, status, request));
   return (result?.rows ?? []).map((row) => {
-    const [bytes, queueId, nameId, line = 0, rnk = 0, due = 0] = row as [Buffer, number, number, number?, number?, number?];
+    const [bytes, queueId, nameId, line = 0, rnk = 0, due = 0] = row as [
+      Buffer,
+      number,
+      number,
+      number?,
+      number?,
+      number?,
+    ];
     const id = bytesToUuid(bytes);
     const key: ListKey =
       status === 'pending' ? { by: 'claim', numbers: [queueId, line, rnk, due], id } : { by: 'id', id };
@@ -103,7 +126,10 @@ function parseCursor(cursor: string): Position {
   const [, section, queueId, line, rnk, due, id] = match ?? [];
   const isPending = listOrder[Number(section)] === 'pending';
   if (match === null || (id !== undefined && isPending !== (queueId !== undefined))) {
-    throw new MillraceError('cursor-invalid', `cursor: expected the "next" of a page, got ${JSON.stringify(cursor)}`);
+    throw new MillraceError(
+      'cursor-invalid',
+      `cursor: expected the "next" of a page, got ${JSON.stringify(cursor)}`,
+    );
   }
   if (id === undefined) return { section: Number(section), after: null };
   const numbers = [Number(queueId), Number(line), Number(rnk), Number(due)] as const;

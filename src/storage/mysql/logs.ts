@@ -6,11 +6,11 @@ import type { Context } from './context.js';
 import {
   insertLines,
   keptLines,
+  type LogPosition,
+  type LogRow,
   linesAfter,
   logKinds,
   logLevels,
-  type LogPosition,
-  type LogRow,
   logSizes,
   presentLeases,
 } from './queries/log.js';
@@ -57,7 +57,10 @@ class Room {
       this.#used.set(bytesToUuid(id as Buffer), { lines: Number(lines), bytes: Number(bytes) });
     }
     this.#kept = new Set(
-      kept.map(([id, token, seq]) => `${bytesToUuid(id as Buffer)} ${(token as Buffer).toString('hex')} ${Number(seq)}`),
+      kept.map(
+        ([id, token, seq]) =>
+          `${bytesToUuid(id as Buffer)} ${(token as Buffer).toString('hex')} ${Number(seq)}`,
+      ),
     );
   }
 
@@ -72,9 +75,16 @@ class Room {
   }
 }
 
-export async function log(context: Context, id: string, page: { after?: string; limit: number }): Promise<LogLine[]> {
+export async function log(
+  context: Context,
+  id: string,
+  page: { after?: string; limit: number },
+): Promise<LogLine[]> {
   const after = page.after === undefined ? null : parseCursor(page.after);
-  const [result] = await context.side.send('reading a log', linesAfter(context.t, hexId(id), after, page.limit));
+  const [result] = await context.side.send(
+    'reading a log',
+    linesAfter(context.t, hexId(id), after, page.limit),
+  );
   return (result?.rows ?? []).map(([claimedAt, token, seq, at, kind, level, text]) => ({
     cursor: `${claimedAt as number}.${(token as Buffer).toString('hex')}.${seq as number}`,
     seq: seq as number,
@@ -88,7 +98,10 @@ export async function log(context: Context, id: string, page: { after?: string; 
 function parseCursor(cursor: string): LogPosition {
   const match = /^(\d{1,15})\.([0-9a-f]{32})\.(\d{1,10})$/.exec(cursor);
   if (match === null) {
-    throw new MillraceError('cursor-invalid', `cursor: expected the cursor of a log line, got ${JSON.stringify(cursor)}`);
+    throw new MillraceError(
+      'cursor-invalid',
+      `cursor: expected the cursor of a log line, got ${JSON.stringify(cursor)}`,
+    );
   }
   return { claimedAt: Number(match[1]), token: match[2] ?? '', seq: Number(match[3]) };
 }

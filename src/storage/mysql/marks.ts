@@ -54,7 +54,10 @@ export function marksOf(row: readonly unknown[]): Marks | null {
 /** Index: primary. */
 export function writeMarks(t: Tables, rows: readonly { readonly id: string; readonly marks: Marks }[]): Sql {
   const values = rows.map(
-    ({ id, marks }) => sql`(${hexId(id)}, ${marks.attempts}, ${marks.deaths}, ${marks.lapses}, ${marks.line}, ${marks.due},
+    ({
+      id,
+      marks,
+    }) => sql`(${hexId(id)}, ${marks.attempts}, ${marks.deaths}, ${marks.lapses}, ${marks.line}, ${marks.due},
     ${marks.isSpent ? 1 : 0}, ${marks.claimedAt}, ${marks.workerId}, ${hexText(marks.reason)}, ${hexText(marks.errors)})`,
   );
   return sql`insert into ${t.marks} (id, attempts, deaths, lapses, line, due, spent, claimed_at, worker_id, reason, errors)

@@ -45,7 +45,8 @@ export function resolveOptions(options: MysqlStorageOptions): ResolvedMysqlOptio
   if (!prefixPattern.test(tablePrefix)) {
     throw invalid('option "tablePrefix"', 'up to 40 letters, digits and _', tablePrefix);
   }
-  if (migrate !== 'auto' && migrate !== 'check') throw invalid('option "migrate"', "'auto' or 'check'", migrate);
+  if (migrate !== 'auto' && migrate !== 'check')
+    throw invalid('option "migrate"', "'auto' or 'check'", migrate);
   if (!Number.isFinite(statementTimeoutMs) || statementTimeoutMs < 1) {
     throw invalid('option "statementTimeoutMs"', 'a number of milliseconds above 0', statementTimeoutMs);
   }
@@ -63,14 +64,21 @@ export function resolveOptions(options: MysqlStorageOptions): ResolvedMysqlOptio
 function parseAddress(text: string): Address {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
-  if (url === undefined || !/^(mysql|mariadb):$/.test(url.protocol) || database === '' || database.includes('/')) {
+  if (
+    url === undefined ||
+    !/^(mysql|mariadb):$/.test(url.protocol) ||
+    database === '' ||
+    database.includes('/')
+  ) {
     throw badAddress('mysql://user:password@host:3306/database', text);
   }
   for (const name of url.searchParams.keys()) {
-    if (name !== 'socketPath' && name !== 'ssl') throw badAddress('no other parameters than socketPath and ssl', name);
+    if (name !== 'socketPath' && name !== 'ssl')
+      throw badAddress('no other parameters than socketPath and ssl', name);
   }
   const ssl = url.searchParams.get('ssl') ?? 'false';
-  if (!['true', 'false', 'insecure'].includes(ssl)) throw badAddress("ssl to be 'true', 'insecure' or 'false'", ssl);
+  if (!['true', 'false', 'insecure'].includes(ssl))
+    throw badAddress("ssl to be 'true', 'insecure' or 'false'", ssl);
   return Object.freeze({
     host: url.hostname.replace(/^\[(.*)\]$/, '$1') || '127.0.0.1',
     port: url.port === '' ? defaultPort : Number(url.port),

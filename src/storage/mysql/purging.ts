@@ -1,9 +1,9 @@
 import { bytesToUuid } from '../../internal/uuid.js';
 import { statusCodes } from '../sql/status-codes.js';
-import type { Context } from './context.js';
 import { Changes } from './changes.js';
-import { lockPurgeable, purgeableStatement, removeFinals, traceStatements } from './queries/purge.js';
+import type { Context } from './context.js';
 import { forgetJobs } from './queries/places.js';
+import { lockPurgeable, purgeableStatement, removeFinals, traceStatements } from './queries/purge.js';
 import { hexId } from './sql.js';
 
 /** Rows that go in one transaction. */
@@ -11,7 +11,11 @@ const batchRows = 500;
 
 export async function purge(
   context: Context,
-  request: { statuses: readonly ('completed' | 'buried' | 'cancelled')[]; olderThanMs: number; limit: number },
+  request: {
+    statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+    olderThanMs: number;
+    limit: number;
+  },
 ): Promise<number> {
   let purged = 0;
   for (const status of new Set(request.statuses)) {
@@ -20,7 +24,12 @@ export async function purge(
         const count = Math.min(request.limit - purged, batchRows);
         if (count <= 0) return purged;
         const olderThanMs = isRetained ? 0 : request.olderThanMs;
-        const gone = await purgeBatch(context, { status: statusCodes[status], isRetained, olderThanMs, count });
+        const gone = await purgeBatch(context, {
+          status: statusCodes[status],
+          isRetained,
+          olderThanMs,
+          count,
+        });
         purged += gone;
         if (gone < count) break;
       }
@@ -31,7 +40,12 @@ export async function purge(
 
 async function purgeBatch(
   context: Context,
-  batch: { readonly status: number; readonly isRetained: boolean; readonly olderThanMs: number; readonly count: number },
+  batch: {
+    readonly status: number;
+    readonly isRetained: boolean;
+    readonly olderThanMs: number;
+    readonly count: number;
+  },
 ): Promise<number> {
   const { t, side, main } = context;
   const [found] = await side.send('looking for jobs to purge', purgeableStatement(t, batch, context.now()));
@@ -48,7 +62,10 @@ async function purgeBatch(
 }
 
 /** Log lines, unique periods and workers, up to `limit` of each. */
-export async function purgeTraces(context: Context, request: { olderThanMs: number; limit: number }): Promise<number> {
+export async function purgeTraces(
+  context: Context,
+  request: { olderThanMs: number; limit: number },
+): Promise<number> {
   let purged = 0;
   for (const statement of traceStatements(context.t, request, context.now())) {
     const [result] = await context.side.send('purging traces', statement);

@@ -13,17 +13,32 @@ export async function expired(
   context: Context,
   request: { expiredForMs: number; limit: number; after?: { leaseUntilMs: number; id: string } },
 ): Promise<ExpiredLease[]> {
-  const [result] = await context.side.send('reading expired leases', expiredStatement(context.t, request, context.now()));
+  const [result] = await context.side.send(
+    'reading expired leases',
+    expiredStatement(context.t, request, context.now()),
+  );
   const rows = result?.rows ?? [];
   await context.queues.load(rows.map((row) => row[marksWidth + 2] as number));
-  await context.names.load(rows.flatMap((row) => [row[marksWidth + 3] as number, row[marksWidth + 4] as number]));
+  await context.names.load(
+    rows.flatMap((row) => [row[marksWidth + 3] as number, row[marksWidth + 4] as number]),
+  );
   return rows.map((row) => expiredLease(context, row));
 }
 
 function expiredLease(context: Context, row: readonly unknown[]): ExpiredLease {
   const marks = marksOf(row);
   const [id, token, ...numbers] = row.slice(marksWidth) as [Buffer, Buffer, ...number[]];
-  const [queueId = 0, nameId = 0, workerId = 0, started, line, stop = 0, until = 0, maxAttempts = 0, now = 0] = numbers;
+  const [
+    queueId = 0,
+    nameId = 0,
+    workerId = 0,
+    started,
+    line,
+    stop = 0,
+    until = 0,
+    maxAttempts = 0,
+    now = 0,
+  ] = numbers;
   return {
     id: bytesToUuid(id),
     token: token.toString('hex'),
@@ -66,26 +81,36 @@ export async function takeBack(context: Context, decisions: readonly TakeBack[])
 
 /** Before the transaction, which has the main connection for itself. */
 async function ensureAloneLanes(context: Context, decisions: readonly TakeBack[]): Promise<void> {
-  const ids = decisions.flatMap((decision) => (decision.kind === 'died' && decision.alone ? [decision.id] : []));
+  const ids = decisions.flatMap((decision) =>
+    decision.kind === 'died' && decision.alone ? [decision.id] : [],
+  );
   if (ids.length === 0) return;
   const [result] = await context.side.send('reading lanes of jobs', lanesOfJobs(context.t, ids));
   const rows = (result?.rows ?? []) as [number, number, number][];
-  await context.lanes.ensure(rows.map(([queueId, rnk, nameId]) => ({ queueId, line: aloneLine, rnk, nameId })));
+  await context.lanes.ensure(
+    rows.map(([queueId, rnk, nameId]) => ({ queueId, line: aloneLine, rnk, nameId })),
+  );
 }
 
 /** Null when the lease is not the one that the rescuer saw. */
 function changeFor(job: Placed, decision: TakeBack, nowMs: number): Change | null {
   const { lease } = job;
-  if (lease?.token !== decision.token.toLowerCase() || lease.leaseUntil !== decision.leaseUntilMs) return null;
+  if (lease?.token !== decision.token.toLowerCase() || lease.leaseUntil !== decision.leaseUntilMs)
+    return null;
   // Nobody withdraws a request, so a rescuer that saw one and a job that has none don't go together.
   if (decision.kind === 'stopped' && lease.stop === 0) return null;
   const marks = marksAfterTakeBack(job, decision, nowMs);
   if (lease.stop !== 0) return carryOut(job, lease.stop, null, marks);
-  if (decision.kind === 'poison') return { to: 'final', job, status: 'buried', reason: 'poison', token: null, marks };
+  if (decision.kind === 'poison')
+    return { to: 'final', job, status: 'buried', reason: 'poison', token: null, marks };
   return { to: 'ready', job, marks };
 }
 
-function marksAfterTakeBack(job: Placed, decision: TakeBack, nowMs: number): ReturnType<typeof marksAfterLease> {
+function marksAfterTakeBack(
+  job: Placed,
+  decision: TakeBack,
+  nowMs: number,
+): ReturnType<typeof marksAfterLease> {
   const { lapses = 0, deaths = 0 } = job.marks ?? {};
   switch (decision.kind) {
     case 'lapsed':
@@ -106,7 +131,10 @@ function marksAfterTakeBack(job: Placed, decision: TakeBack, nowMs: number): Ret
 }
 
 export async function releaseBlocked(context: Context, limit: number): Promise<number> {
-  const [stranded] = await context.side.send('looking for stranded jobs', strandedStatement(context.t, limit));
+  const [stranded] = await context.side.send(
+    'looking for stranded jobs',
+    strandedStatement(context.t, limit),
+  );
   const ids = (stranded?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
   if (ids.length === 0) return 0;
   const woken = await context.main.transaction('releasing blocked jobs', async (tx) => {

@@ -148,7 +148,10 @@ export class Session {
     if (this.#driver === undefined) return;
     try {
       // A turn whose time is over still has to tidy up behind itself.
-      const late = { doing: `${turn.doing}, rollback`, endsAt: performance.now() + this.#options.statementTimeoutMs };
+      const late = {
+        doing: `${turn.doing}, rollback`,
+        endsAt: performance.now() + this.#options.statementTimeoutMs,
+      };
       await this.#packet(late, [sql`rollback`]);
     } catch (error) {
       this.#drop(error);
@@ -197,9 +200,13 @@ export class Session {
 
   #late(doing: string): MillraceError {
     const { statementTimeoutMs } = this.#options;
-    return new MillraceError('deadline-exceeded', `${doing}: not done within ${formatDuration(statementTimeoutMs)}`, {
-      details: { doing, deadlineMs: statementTimeoutMs },
-    });
+    return new MillraceError(
+      'deadline-exceeded',
+      `${doing}: not done within ${formatDuration(statementTimeoutMs)}`,
+      {
+        details: { doing, deadlineMs: statementTimeoutMs },
+      },
+    );
   }
 }
 
@@ -213,6 +220,10 @@ const closed = (doing: string): MillraceError =>
   new MillraceError('closed', `${doing}: expected an open storage, got a call after close()`);
 
 const lost = (doing: string, cause?: MillraceError): MillraceError =>
-  new MillraceError('connection-lost', `${doing}: ${cause?.message ?? 'the connection broke in the middle'}`, { cause });
+  new MillraceError(
+    'connection-lost',
+    `${doing}: ${cause?.message ?? 'the connection broke in the middle'}`,
+    { cause },
+  );
 
 const ignore = (): undefined => undefined;

@@ -1,7 +1,8 @@
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
-import type { SettleOutcome, Settlement } from '../settlement.js';
 import { bytesToUuid } from '../../internal/uuid.js';
+import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { Settlement, SettleOutcome } from '../settlement.js';
 import { type Change, Changes, carryOut, marksAfterLease } from './changes.js';
+import { chunksBySize } from './chunks.js';
 import { claim, prepareClaim, readClaim } from './claims.js';
 import type { Context } from './context.js';
 import { isCountMismatch, isDuplicateRow } from './errors.js';
@@ -9,7 +10,6 @@ import { claimStatements } from './queries/claim.js';
 import type { Placed } from './queries/places.js';
 import { type Completion, completeStatements, readFacts } from './queries/settle.js';
 import { wakeQueues } from './wake.js';
-import { chunksBySize } from './chunks.js';
 
 /**
  * Plain: all of them complete, each id once. One packet; whatever it refuses goes the followed way, row by row.
@@ -71,7 +71,9 @@ async function settleMixed(context: Context, settlements: readonly Settlement[])
   const others = settlements.filter(({ kind }) => kind !== 'completed');
   const plainOutcomes = (await settleChunk(context, plain)).values();
   const otherOutcomes = (await settleFollowed(context, others)).values();
-  return settlements.map(({ kind }) => (kind === 'completed' ? plainOutcomes : otherOutcomes).next().value ?? 'lease-lost');
+  return settlements.map(
+    ({ kind }) => (kind === 'completed' ? plainOutcomes : otherOutcomes).next().value ?? 'lease-lost',
+  );
 }
 
 /** Undefined when these can't go the plain way. */
@@ -113,7 +115,16 @@ async function recall(context: Context, ids: readonly string[]): Promise<void> {
       number,
       number | null,
     ];
-    const facts = { token: token.toString('hex'), queueId, nameId, due, claimedAt, workerId, flags, retentionMs };
+    const facts = {
+      token: token.toString('hex'),
+      queueId,
+      nameId,
+      due,
+      claimedAt,
+      workerId,
+      flags,
+      retentionMs,
+    };
     context.held.keep(bytesToUuid(id), facts);
   }
 }
@@ -206,4 +217,3 @@ function sizeOf(settlement: Settlement): number {
 }
 
 const textBytes = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text) * 2);
-

@@ -57,7 +57,10 @@ export function hexText(value: string | null): Sql {
 
 /** Bytes as hex digits. */
 export function hexBytes(value: Uint8Array): Sql {
-  return new Sql(`x'${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}'`, proof);
+  return new Sql(
+    `x'${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}'`,
+    proof,
+  );
 }
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -68,8 +71,12 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
  * @throws MillraceError `option-invalid` when it is not a UUID
  */
 export function hexId(id: string): Sql {
-  if (typeof id !== 'string' || !uuidPattern.test(id)) throw refused('a full id such as 0199c0de-7a11-7abc-9def-0123456789ab', id);
-  return new Sql(`x'${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}'`, proof);
+  if (typeof id !== 'string' || !uuidPattern.test(id))
+    throw refused('a full id such as 0199c0de-7a11-7abc-9def-0123456789ab', id);
+  return new Sql(
+    `x'${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}'`,
+    proof,
+  );
 }
 
 const digitsPattern = /^(?:[0-9a-f]{2})+$/i;
@@ -92,7 +99,8 @@ export function hexDigits(digits: string, bytes: number): Sql {
  * @throws MillraceError `option-invalid` for anything but letters, digits and `_`
  */
 export function identifier(name: string): Sql {
-  if (!/^[A-Za-z0-9_]{1,64}$/.test(name)) throw refused('1 to 64 letters, digits and _ as a table name', name);
+  if (!/^[A-Za-z0-9_]{1,64}$/.test(name))
+    throw refused('1 to 64 letters, digits and _ as a table name', name);
   return new Sql(`\`${name}\``, proof);
 }
 
@@ -114,7 +122,8 @@ function literal(value: SqlValue | undefined): string {
     return String(value);
   }
   if (value === null) return 'null';
-  if (Array.isArray(value)) return (value as readonly (number | Sql)[]).map((each) => literal(each)).join(', ');
+  if (Array.isArray(value))
+    return (value as readonly (number | Sql)[]).map((each) => literal(each)).join(', ');
   return ours(value).text;
 }
 

@@ -7,13 +7,20 @@
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { Diagnosis } from '../diagnosis.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
-import type { Diagnosis } from '../diagnosis.js';
 import { checkSchema } from '../migrate/check-schema.js';
 import { type MigrationReport, runMigrations } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
-import type { ControlOutcome, ExpiredLease, SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from '../settlement.js';
+import type {
+  ControlOutcome,
+  ExpiredLease,
+  Settlement,
+  SettleOutcome,
+  TakeBack,
+  TakeBackOutcome,
+} from '../settlement.js';
 import type { Storage } from '../storage.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import * as claims from './claims.js';
@@ -30,11 +37,11 @@ import { Lanes } from './lanes.js';
 import * as leases from './leases.js';
 import { jobs } from './listing.js';
 import * as logs from './logs.js';
+import { mysqlMigrations, Schema } from './migrate.js';
 import { Notifier } from './notify.js';
 import { type MysqlStorageOptions, type ResolvedMysqlOptions, resolveOptions } from './options.js';
 import * as purging from './purging.js';
 import * as recovery from './recovery.js';
-import { mysqlMigrations, Schema } from './migrate.js';
 import { Session } from './session.js';
 import * as settling from './settling.js';
 import { type Sql, sql } from './sql.js';
@@ -104,7 +111,10 @@ export class MysqlStorage implements Storage {
   }
 
   async serverUptimeMs(): Promise<number | null> {
-    const [result] = await this.#context().side.send('reading the uptime', sql`show global status like 'Uptime'`);
+    const [result] = await this.#context().side.send(
+      'reading the uptime',
+      sql`show global status like 'Uptime'`,
+    );
     return Number(result?.rows[0]?.[1]) * 1000;
   }
 
@@ -140,7 +150,10 @@ export class MysqlStorage implements Storage {
     return leases.held(this.#context(), incarnation);
   }
 
-  async peek(queues: readonly string[], names: readonly string[]): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+  async peek(
+    queues: readonly string[],
+    names: readonly string[],
+  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
     return leases.peek(this.#context(), queues, names);
   }
 
@@ -164,7 +177,10 @@ export class MysqlStorage implements Storage {
     return control.retry(this.#context(), id);
   }
 
-  async retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
+  async retryBuried(request: {
+    queue?: string;
+    limit: number;
+  }): Promise<{ retried: number; duplicates: number }> {
     return control.retryBuried(this.#context(), request);
   }
 

@@ -11,8 +11,8 @@
  * it again: of two, the second one sees what the first one did.
  */
 import { bytesToUuid } from '../../internal/uuid.js';
-import { idempotencyScope, scopeCode } from './codes.js';
 import type { Changes } from './changes.js';
+import { idempotencyScope, scopeCode } from './codes.js';
 import { type KeyRow, lockKeys, readHolders, reserveKeys } from './queries/keys.js';
 
 /** The valid holder of each key that has one. */
@@ -22,16 +22,30 @@ export type Holders = Map<string, KeyRow>;
  * Locks the rows of these keys, made where there are none, and reads who holds them. Rows reserved for `mine` hold
  * nothing yet.
  */
-export async function lockHolders(changes: Changes, wanted: readonly KeyRow[], mine: ReadonlySet<string>): Promise<Holders> {
+export async function lockHolders(
+  changes: Changes,
+  wanted: readonly KeyRow[],
+  mine: ReadonlySet<string>,
+): Promise<Holders> {
   const holders: Holders = new Map();
   if (wanted.length === 0) return holders;
   const { t } = changes.context;
   const sorted = [...wanted].sort((a, b) => Buffer.compare(Buffer.from(a.key), Buffer.from(b.key)));
-  const [, result] = await changes.tx.send(reserveKeys(t, sorted), lockKeys(t, [...new Set(sorted.map(({ key }) => key))]));
+  const [, result] = await changes.tx.send(
+    reserveKeys(t, sorted),
+    lockKeys(t, [...new Set(sorted.map(({ key }) => key))]),
+  );
   const rows = (result?.rows ?? []).map(keyRowOf).filter(({ jobId }) => !mine.has(jobId));
   if (rows.length === 0) return holders;
-  const [states] = await changes.tx.send(readHolders(t, rows.map(({ jobId }) => jobId)));
-  const stateOf = new Map((states?.rows ?? []).map((row) => [bytesToUuid(row[0] as Buffer), row.slice(1).map(Number)]));
+  const [states] = await changes.tx.send(
+    readHolders(
+      t,
+      rows.map(({ jobId }) => jobId),
+    ),
+  );
+  const stateOf = new Map(
+    (states?.rows ?? []).map((row) => [bytesToUuid(row[0] as Buffer), row.slice(1).map(Number)]),
+  );
   for (const row of rows) {
     if (holds(row, stateOf.get(row.jobId), changes.nowMs)) holders.set(row.key, row);
   }
@@ -48,6 +62,18 @@ function holds(row: KeyRow, state: readonly number[] | undefined, nowMs: number)
 }
 
 function keyRowOf(row: readonly unknown[]): KeyRow {
-  const [key, jobId, scope, untilMs, inputHash] = row as [Buffer, Buffer, number, number | null, Buffer | null];
-  return { key: key.toString(), jobId: bytesToUuid(jobId), scope, untilMs, inputHash: inputHash?.toString('hex') ?? null };
+  const [key, jobId, scope, untilMs, inputHash] = row as [
+    Buffer,
+    Buffer,
+    number,
+    number | null,
+    Buffer | null,
+  ];
+  return {
+    key: key.toString(),
+    jobId: bytesToUuid(jobId),
+    scope,
+    untilMs,
+    inputHash: inputHash?.toString('hex') ?? null,
+  };
 }

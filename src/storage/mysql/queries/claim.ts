@@ -74,7 +74,10 @@ function dueRows(t: Tables, plan: ClaimPlan, read: QueueRead): Sql {
   if (read.way === 'by-name') {
     // Index: by_name of ready, one bounded range per rank and name.
     const each = lanes.map(
-      ({ rnk, nameId }) => sql`(select id, queue_id, line, rnk, due, name_id, flags from ${t.ready} force index (by_name)
+      ({
+        rnk,
+        nameId,
+      }) => sql`(select id, queue_id, line, rnk, due, name_id, flags from ${t.ready} force index (by_name)
         where queue_id = ${queueId} and line = ${line} and name_id = ${nameId} and rnk = ${rnk} and due <= @until
         order by due, id limit ${plan.limit} for update skip locked)`,
     );

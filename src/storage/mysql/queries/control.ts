@@ -3,7 +3,12 @@ import { hexId, int, join, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
 /** Index: by_queue of finals, one bounded range per queue. */
-export function buriedAfter(t: Tables, queueIds: readonly number[], after: string | null, count: number): Sql {
+export function buriedAfter(
+  t: Tables,
+  queueIds: readonly number[],
+  after: string | null,
+  count: number,
+): Sql {
   const bound = after === null ? sql`` : sql`and id > ${hexId(after)}`;
   const each = queueIds.map(
     (queueId) => sql`(select id from ${t.finals} force index (by_queue) where queue_id = ${queueId}

@@ -29,6 +29,8 @@ export interface NewEdge {
 }
 
 export function insertEdges(t: Tables, edges: readonly NewEdge[]): Sql {
-  const rows = edges.map(({ parent, child, policy, isMet }) => sql`(${parent}, ${child}, ${policy}, ${isMet ? 1 : 0})`);
+  const rows = edges.map(
+    ({ parent, child, policy, isMet }) => sql`(${parent}, ${child}, ${policy}, ${isMet ? 1 : 0})`,
+  );
   return sql`insert into ${t.edges} (parent, child, policy, met) values ${rows}`;
 }

@@ -35,7 +35,9 @@ const newestFinals = 10_000;
 /** Hex digits that ids end in; walks over live jobs, and the newest final ones by primary. */
 export function idsEndingInStatement(t: Tables, digits: string): Sql {
   const ends = sql`right(hex(id), ${digits.length}) = ${hexText(digits.toUpperCase())}`;
-  const live = [t.ready, t.leases, t.waiting].map((table) => sql`(select id from ${table} where ${ends} limit 10)`);
+  const live = [t.ready, t.leases, t.waiting].map(
+    (table) => sql`(select id from ${table} where ${ends} limit 10)`,
+  );
   const final = sql`(select id from (select id from ${t.finals} force index (primary) order by id desc
     limit ${newestFinals}) newest where ${ends} limit 10)`;
   return join([...live, final], ' union all ');
@@ -63,7 +65,11 @@ export function queuesStatement(t: Tables, queueId: number | null, now: Sql): Sq
 
 /** Place of the last row of a page, by section. */
 export type ListKey =
-  | { readonly by: 'claim'; readonly numbers: readonly [queueId: number, line: number, rnk: number, due: number]; readonly id: string }
+  | {
+      readonly by: 'claim';
+      readonly numbers: readonly [queueId: number, line: number, rnk: number, due: number];
+      readonly id: string;
+    }
   | { readonly by: 'id'; readonly id: string };
 
 export interface ListRequest {
@@ -94,7 +100,9 @@ export function listWaiting(t: Tables, request: ListRequest): Sql {
 /** Newest first. Index: by_queue, one bounded range per queue. */
 export function listFinals(t: Tables, request: ListRequest, status: number): Sql {
   const each = request.queueIds.map(
-    (queueId) => sql`(select ${listColumns} from ${t.finals} force index (by_queue) where queue_id = ${queueId}
+    (
+      queueId,
+    ) => sql`(select ${listColumns} from ${t.finals} force index (by_queue) where queue_id = ${queueId}
       and status = ${status} and ${olderThan(request)} order by id desc limit ${request.count})`,
   );
   return sql`select ${listColumns} from (${join(each, ' union all ')}) each_queue order by id desc limit ${request.count}`;
@@ -120,7 +128,10 @@ function beyondClaim({ numbers, id }: Extract<ListKey, { by: 'claim' }>): Sql {
     join([...equal(index), sql`${column} > ${numbers[index] ?? 0}`], ' and '),
   );
   ranges.push(join([...equal(columns.length), sql`id > ${hexId(id)}`], ' and '));
-  return join(ranges.map((range) => sql`(${range})`), ' or ');
+  return join(
+    ranges.map((range) => sql`(${range})`),
+    ' or ',
+  );
 }
 
 function olderThan({ after }: ListRequest): Sql {

@@ -18,11 +18,23 @@ export function keysOf(job: NewJob, nowMs: number): KeyRow[] {
   const { idempotency, unique } = job;
   if (idempotency !== null) {
     const { key, inputHash } = idempotency;
-    keys.push({ key: idempotencyKeyText(key), jobId: job.id, scope: idempotencyScope, untilMs: null, inputHash });
+    keys.push({
+      key: idempotencyKeyText(key),
+      jobId: job.id,
+      scope: idempotencyScope,
+      untilMs: null,
+      inputHash,
+    });
   }
   if (unique !== null) {
     const untilMs = unique.scope === 'period' ? nowMs + unique.periodMs : null;
-    keys.push({ key: uniqueKeyText(unique.key), jobId: job.id, scope: scopeCode[unique.scope], untilMs, inputHash: null });
+    keys.push({
+      key: uniqueKeyText(unique.key),
+      jobId: job.id,
+      scope: scopeCode[unique.scope],
+      untilMs,
+      inputHash: null,
+    });
   }
   return keys;
 }

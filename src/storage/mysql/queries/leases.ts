@@ -31,7 +31,12 @@ export function tokensOf(t: Tables, leases: readonly Lease[]): Sql {
 }
 
 /** Index: by_name of ready, one dive per lane. */
-export function peekStatement(t: Tables, queueIds: readonly number[], nameIds: readonly number[], now: Sql): Sql {
+export function peekStatement(
+  t: Tables,
+  queueIds: readonly number[],
+  nameIds: readonly number[],
+  now: Sql,
+): Sql {
   const first = sql`(select r.due from ${t.ready} r force index (by_name) where r.queue_id = l.queue_id
     and r.line = l.line and r.name_id = l.name_id and r.rnk = l.rnk order by r.due limit 1)`;
   return sql`select min(if(l.line = ${ordinaryLine}, ${first}, null)), min(if(l.line = ${aloneLine}, ${first}, null)), ${now}
@@ -42,7 +47,11 @@ export function peekStatement(t: Tables, queueIds: readonly number[], nameIds: r
 /** The whole table: as many rows as jobs run. */
 export function expiredStatement(
   t: Tables,
-  request: { readonly expiredForMs: number; readonly limit: number; readonly after?: { leaseUntilMs: number; id: string } },
+  request: {
+    readonly expiredForMs: number;
+    readonly limit: number;
+    readonly after?: { leaseUntilMs: number; id: string };
+  },
   now: Sql,
 ): Sql {
   const { after } = request;

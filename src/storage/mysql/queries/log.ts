@@ -30,7 +30,11 @@ export interface LogRow {
 /** A line that is there already stays as it is. */
 export function insertLines(t: Tables, rows: readonly LogRow[]): Sql {
   const values = rows.map(
-    ({ line, claimedAt, at }) => sql`(${hexId(line.id)}, ${claimedAt}, ${hexDigits(line.token, 16)}, ${line.seq}, ${at},
+    ({
+      line,
+      claimedAt,
+      at,
+    }) => sql`(${hexId(line.id)}, ${claimedAt}, ${hexDigits(line.token, 16)}, ${line.seq}, ${at},
       ${logKinds.indexOf(line.kind)}, ${logLevels.indexOf(line.level)}, ${hexText(line.text)})`,
   );
   return sql`insert ignore into ${t.log} (job_id, claimed_at, token, seq, at_ms, kind, level, line_text) values ${values}`;

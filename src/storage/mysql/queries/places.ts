@@ -1,6 +1,6 @@
+import { bytesToUuid } from '../../../internal/uuid.js';
 import { type Marks, marksColumns, marksOf, marksWidth } from '../marks.js';
 import { hexId, list, type Sql, sql } from '../sql.js';
-import { bytesToUuid } from '../../../internal/uuid.js';
 import type { Tables } from '../tables.js';
 
 /** A job with the row that says where it stands, locked by who reads it. */
@@ -86,7 +86,13 @@ export interface Body {
 }
 
 export function bodyOf(row: readonly unknown[]): Body {
-  const [id, rnk, retentionMs, scope, key] = row.slice(marksWidth) as [Buffer, number, number | null, number | null, Buffer];
+  const [id, rnk, retentionMs, scope, key] = row.slice(marksWidth) as [
+    Buffer,
+    number,
+    number | null,
+    number | null,
+    Buffer,
+  ];
   return {
     id: bytesToUuid(id),
     rnk,
@@ -98,7 +104,15 @@ export function bodyOf(row: readonly unknown[]): Body {
 
 /** A row of one of the four statements of `lockPlaces`, with what stands in its body. */
 export function placedOf(place: Placed['place'], row: readonly unknown[], body: Body): Placed {
-  const [, queueId, nameId, line, rnk, due, flags] = row as [Buffer, number, number, number, number, number, number];
+  const [, queueId, nameId, line, rnk, due, flags] = row as [
+    Buffer,
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   return {
     id: body.id,
     place,

@@ -6,7 +6,12 @@ const dayMs = 86_400_000;
 /** Index: by_purge of finals; primary of edges (prefix) and finals for what must stay. */
 export function purgeableStatement(
   t: Tables,
-  batch: { readonly status: number; readonly isRetained: boolean; readonly olderThanMs: number; readonly count: number },
+  batch: {
+    readonly status: number;
+    readonly isRetained: boolean;
+    readonly olderThanMs: number;
+    readonly count: number;
+  },
   now: Sql,
 ): Sql {
   return sql`select f.id from ${t.finals} f force index (by_purge) where f.status = ${batch.status}

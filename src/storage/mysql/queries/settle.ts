@@ -1,7 +1,7 @@
-import { flag } from '../codes.js';
 import { statusCodes } from '../../sql/status-codes.js';
-import { hexDigits, hexId, hexText, int, list, type Sql, sql } from '../sql.js';
+import { flag } from '../codes.js';
 import type { Facts } from '../held-facts.js';
+import { hexDigits, hexId, hexText, int, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
 /** A completion whose facts are known. */
@@ -25,7 +25,10 @@ export function completeStatements(t: Tables, completions: readonly Completion[]
     ...deletes(t, completions),
     sql`set @guard = exp(abs(@settled - ${completions.length}) * 1000), @now = ${now}`,
     insertFinals(t, completions.map(finalRow)),
-    countFinals(t, completions.map(({ facts }) => ({ queueId: facts.queueId, status: statusCodes.completed }))),
+    countFinals(
+      t,
+      completions.map(({ facts }) => ({ queueId: facts.queueId, status: statusCodes.completed })),
+    ),
   ];
 }
 
@@ -66,7 +69,10 @@ export function insertFinals(t: Tables, rows: readonly Sql[]): Sql {
 }
 
 /** One row per queue and status of a batch: no row that every settle has to lock. */
-export function countFinals(t: Tables, ended: readonly { readonly queueId: number; readonly status: number }[]): Sql {
+export function countFinals(
+  t: Tables,
+  ended: readonly { readonly queueId: number; readonly status: number }[],
+): Sql {
   const counts = new Map<string, number>();
   for (const { queueId, status } of ended) {
     const key = `${queueId} ${status}`;

@@ -33,11 +33,7 @@ export function replaceWorker(t: Tables, worker: WorkerRow, startedAt: number | 
 }
 
 /** Refreshes this incarnation, unless it said goodbye. Index: primary. */
-export function refreshWorker(
-  t: Tables,
-  worker: WorkerRow,
-  now: Sql,
-): Sql {
+export function refreshWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
   return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}
     where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0`;
 }
