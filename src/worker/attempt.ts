@@ -32,6 +32,8 @@ export class Attempt {
   abortedAtMs: number | null = null;
   isAbandoned = false;
   hasLogged = false;
+  /** Its place among those that run. */
+  slot = -1;
   #controller: AbortController | null = null;
 
   constructor(job: ClaimedJob, definition: RunnableJob, times: { claimedAtMs: number; startedAtMs: number }) {

@@ -12,7 +12,7 @@ import type { LinkSnapshot } from './link/link.js';
 
 export interface LeaseAuditOptions {
   readonly buffer: Buffer;
-  readonly attempts: ReadonlySet<Attempt>;
+  readonly attempts: Iterable<Attempt>;
   /** Ids of results not yet acknowledged. */
   readonly settling: () => Iterable<string>;
   /** True while an exchange is under way, whose claims this worker does not know yet. */

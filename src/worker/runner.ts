@@ -14,6 +14,7 @@ import type { AttemptLog } from './attempt-log.js';
 import type { Buffer, BufferedJob } from './buffer.js';
 import type { Executor } from './executor.js';
 import { monotonicMs } from './monotonic.js';
+import { RunningAttempts } from './running-attempts.js';
 
 export interface RunnerOptions {
   readonly concurrency: number;
@@ -36,7 +37,7 @@ const markAfterMs = 1_000;
 
 export class Runner {
   readonly #options: RunnerOptions;
-  readonly #running = new Set<Attempt>();
+  readonly #running = new RunningAttempts();
   readonly #marking = new Set<Attempt>();
   #sweeper: NodeJS.Timeout | null = null;
 
@@ -52,7 +53,7 @@ export class Runner {
     return this.#options.concurrency - this.#running.size;
   }
 
-  get attempts(): ReadonlySet<Attempt> {
+  get attempts(): Iterable<Attempt> {
     return this.#running;
   }
 
