@@ -44,6 +44,11 @@ export class Connection implements Executor {
     this.#prepare = options.prepare;
   }
 
+  /** A pooler without sessions stands before the server, as told or as found. */
+  get isPooled(): boolean {
+    return !this.#prepare;
+  }
+
   run(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     return this.#inTurn(statement.name, () => this.#retried(() => this.#execute(statement, values)));
   }
@@ -89,15 +94,14 @@ export class Connection implements Executor {
     return turn;
   }
 
+  /** Two deadlines: a statement that misses its own must not take along what waits behind it. */
   #refuseLate(name: string, since: number): void {
     const waitedMs = performance.now() - since;
-    if (waitedMs <= this.#options.statementTimeoutMs) return;
+    if (waitedMs <= 2 * this.#options.statementTimeoutMs) return;
     throw new MillraceError(
       'deadline-exceeded',
       `PostgreSQL, ${name}: its turn did not come within ${formatDuration(waitedMs)}`,
-      {
-        details: { doing: name, waitedMs },
-      },
+      { details: { doing: name, waitedMs } },
     );
   }
 

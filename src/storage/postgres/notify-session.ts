@@ -3,8 +3,14 @@ import { withDeadline } from '../../internal/deadline.js';
 import { type Client, connect } from './driver.js';
 import { fromDriver } from './errors.js';
 
-/** How long a notification may take to come back, and any statement on this connection to be answered. */
-const answerMs = 5_000;
+const defaultAnswerMs = 5_000;
+
+export interface NotifySessionOptions {
+  readonly url: string;
+  readonly channel: string;
+  /** How long a notification may take to come back, and any statement to be answered. @default 5 000 */
+  readonly answerMs?: number;
+}
 
 export interface NotifySessionEvents {
   /** From another session; null = queues unknown. */
@@ -16,13 +22,16 @@ export interface NotifySessionEvents {
 export class NotifySession {
   readonly #client: Client;
   readonly #channel: string;
+  readonly #answerMs: number;
   readonly #probeChannel = `millrace_probe_${randomBytes(8).toString('hex')}`;
   #onProbe: (() => void) | null = null;
   #isListening = false;
 
-  private constructor(client: Client, channel: string, events: NotifySessionEvents) {
+  private constructor(client: Client, options: NotifySessionOptions, events: NotifySessionEvents) {
+    const { channel, answerMs = defaultAnswerMs } = options;
     this.#client = client;
     this.#channel = channel;
+    this.#answerMs = answerMs;
     client.pg.on('notification', ({ channel: from, payload, processId }) => {
       if (from === this.#probeChannel) this.#onProbe?.();
       else if (from === channel && processId !== this.#ownProcessId())
@@ -32,10 +41,10 @@ export class NotifySession {
     client.pg.on('end', events.onLost);
   }
 
-  static async open(url: string, channel: string, events: NotifySessionEvents): Promise<NotifySession> {
+  static async open(options: NotifySessionOptions, events: NotifySessionEvents): Promise<NotifySession> {
     try {
-      const client = await connect({ url, ownSession: false, statementTimeoutMs: 0 });
-      return new NotifySession(client, channel, events);
+      const client = await connect({ url: options.url, ownSession: false, statementTimeoutMs: 0 });
+      return new NotifySession(client, options, events);
     } catch (error) {
       throw fromDriver(error, 'connecting for wake-ups');
     }
@@ -61,7 +70,7 @@ export class NotifySession {
     });
     try {
       await this.#query(`notify "${this.#probeChannel}"`);
-      await withDeadline(arrived, { ms: answerMs, name: 'PostgreSQL, a notification to ourselves' });
+      await withDeadline(arrived, { ms: this.#answerMs, name: 'PostgreSQL, a notification to ourselves' });
     } finally {
       this.#onProbe = null;
     }
@@ -83,7 +92,7 @@ export class NotifySession {
   /** Utility statements without parameters: nothing is planned, nothing is prepared. */
   async #query(text: string): Promise<void> {
     try {
-      await withDeadline(this.#client.pg.query(text), { ms: answerMs, name: 'PostgreSQL, wake-ups' });
+      await withDeadline(this.#client.pg.query(text), { ms: this.#answerMs, name: 'PostgreSQL, wake-ups' });
     } catch (error) {
       this.drop();
       throw fromDriver(error, 'wake-ups');

@@ -19,8 +19,11 @@ export interface NotifierOptions {
   readonly url: string;
   readonly channel: string;
   readonly logger: Logger;
+  readonly mayListen: () => boolean;
   /** @default 15 000 */
   readonly probeEveryMs?: number;
+  /** How long the server may take to answer, and a probe to come back. @default 5 000 */
+  readonly answerMs?: number;
 }
 
 type Watcher = (queues: readonly string[] | null) => void;
@@ -107,7 +110,7 @@ export class Notifier {
 
   async #openNow(): Promise<void> {
     try {
-      const session: NotifySession = await NotifySession.open(this.#options.url, this.#options.channel, {
+      const session: NotifySession = await NotifySession.open(this.#options, {
         onWake: (queues) => this.#tell(queues),
         onLost: () => {
           if (this.#session === session) this.#lose('the connection ended');
@@ -124,7 +127,7 @@ export class Notifier {
   async #keepListening(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    if (this.#isClosed || this.#watchers.size === 0) return;
+    if (this.#isClosed || this.#watchers.size === 0 || !this.#options.mayListen()) return;
     const wasLost = this.#session === null && this.#failures > 0;
     try {
       if (this.#session === null) await this.#open();

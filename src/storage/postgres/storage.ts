@@ -58,7 +58,8 @@ export class PostgresStorage implements Storage {
   }
 
   get capabilities(): Capabilities {
-    return { engine: 'postgres', server: this.#server, shared: true, push: true, durable: true };
+    const push = this.#parts?.context.connection.isPooled !== true && this.#options.prepare;
+    return { engine: 'postgres', server: this.#server, shared: true, push, durable: true };
   }
 
   open(): Promise<void> {
@@ -316,9 +317,12 @@ interface Parts {
 
 function partsOf(options: ResolvedPostgresOptions): Parts {
   const { url, logger, offsetMs } = options;
-  const notifier = new Notifier({ url, channel: options.schema, logger });
+  const connection = new Connection(options);
+  // A notification goes to a session, and behind a pooler there is none that is ours.
+  const mayListen = (): boolean => !connection.isPooled;
+  const notifier = new Notifier({ url, channel: options.schema, logger, mayListen });
   const context: Context = {
-    connection: new Connection(options),
+    connection,
     schema: quoted(options.schema),
     logger,
     offsetMs,
