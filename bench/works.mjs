@@ -38,7 +38,7 @@ function drainFresh(bench, jobs, { rep, concurrency, processes = 1, work = 'drai
 }
 
 async function latency(bench, sizes, rep) {
-  const spec = { jobs: sizes.latencyJobs, gapMs: sizes.latencyGapMs };
+  const spec = { jobs: sizes.latencyJobs, gapMs: sizes.latencyGapMs, restMs: sizes.latencyRestMs };
   await bench.withDatabase(({ url: database }) =>
     bench.row({ work: 'latency', rep, processes: 1 }, () =>
       runChild({ operation: 'pick-up', database, isAlone: true, ...spec }),

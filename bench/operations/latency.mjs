@@ -4,12 +4,10 @@ import { payload } from '../payload.mjs';
 import { percentile } from '../statistics.mjs';
 import { openClient } from './client.mjs';
 
-/** Until the worker is registered and rests on an empty queue. */
-const restMs = 1_000;
 const arrivalDeadlineMs = 5_000;
 
-/** A worker on an idle queue; the jobs come from this process, or from another once it is ready. */
-export async function pickUp({ database, jobs, gapMs, isAlone }, parent) {
+/** A worker that has rested on an empty queue for `restMs`; the jobs come from this process, or from another once it is ready. */
+export async function pickUp({ database, jobs, gapMs, restMs, isAlone }, parent) {
   const latencies = [];
   let last = () => undefined;
   const arrived = new Promise((resolve) => {
