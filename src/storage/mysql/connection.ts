@@ -1,5 +1,6 @@
+import { withDeadline } from '../../internal/deadline.js';
 import { expectedGot, MillraceError } from '../../internal/errors.js';
-import { connect, type DriverConnection } from './driver.js';
+import { connect, type DriverConnection, unreachable } from './driver.js';
 import { mapDriverError } from './errors.js';
 import type { Address } from './options.js';
 import { int, type Sql, sql } from './sql.js';
@@ -18,6 +19,13 @@ export interface OpenOptions {
   /** Takes several statements in one packet; such a connection is never given anything but texts of `sql.ts`. */
   readonly several: boolean;
   readonly statementTimeoutMs: number;
+  /** For making the connection and preparing it. */
+  readonly timeoutMs: number;
+}
+
+export interface OpenConnection {
+  readonly driver: DriverConnection;
+  readonly server: Server;
 }
 
 /** How long a statement of ours waits for a row lock; the work is then tried again until its own deadline. */
@@ -31,18 +39,25 @@ const oldest = { mariaDb: [10, 6, 0], mysql: [8, 0, 1] } as const;
  *
  * @throws MillraceError `database-too-old` and those of `connect`
  */
-export async function openConnection(
-  options: OpenOptions,
-): Promise<{ driver: DriverConnection; server: Server }> {
-  const driver = await connect(options.address, options.several);
+export async function openConnection(options: OpenOptions): Promise<OpenConnection> {
+  const endsAt = performance.now() + options.timeoutMs;
+  const driver = await connect(options.address, options.several, options.timeoutMs);
+  const name = 'preparing the connection';
   try {
-    const server = await identify(driver);
-    await prepareSession(driver, server, options.statementTimeoutMs);
+    const ms = Math.max(endsAt - performance.now(), 1);
+    const server = await withDeadline(prepare(driver, options.statementTimeoutMs), { ms, name });
     return { driver, server };
   } catch (error) {
     driver.drop();
-    throw mapDriverError(error, 'preparing the connection');
+    const mapped = mapDriverError(error, name);
+    throw mapped.code === 'deadline-exceeded' ? unreachable(mapped) : mapped;
   }
+}
+
+async function prepare(driver: DriverConnection, statementTimeoutMs: number): Promise<Server> {
+  const server = await identify(driver);
+  await prepareSession(driver, server, statementTimeoutMs);
+  return server;
 }
 
 async function identify(driver: DriverConnection): Promise<Server> {

@@ -4,7 +4,7 @@ import { MillraceError } from '../../internal/errors.js';
 import { mapDriverError } from './errors.js';
 import type { Address } from './options.js';
 
-/** How long making a connection may take, login included. */
+/** How long making a connection may take, login and settings included. */
 export const connectTimeoutMs = 10_000;
 /** How long a polite goodbye may take before the socket is dropped. */
 const endTimeoutMs = 2_000;
@@ -96,7 +96,11 @@ export class DriverConnection {
 }
 
 /** @throws MillraceError `driver-missing`, `database-unreachable`, `database-access-denied`, `database-not-found` */
-export async function connect(address: Address, several: boolean): Promise<DriverConnection> {
+export async function connect(
+  address: Address,
+  several: boolean,
+  timeoutMs: number,
+): Promise<DriverConnection> {
   const driver = await loadDriver();
   const { host, port, user, password, database, socketPath, ssl } = address;
   const connection = driver.createConnection({
@@ -105,7 +109,7 @@ export async function connect(address: Address, several: boolean): Promise<Drive
     password,
     database,
     charset: 'utf8mb4_bin',
-    connectTimeout: connectTimeoutMs,
+    connectTimeout: timeoutMs,
     enableKeepAlive: true,
     multipleStatements: several,
     supportBigNumbers: true,
@@ -119,7 +123,7 @@ export async function connect(address: Address, several: boolean): Promise<Drive
     });
   });
   try {
-    await withDeadline(connected, { ms: connectTimeoutMs, name: 'connection to the database' });
+    await withDeadline(connected, { ms: timeoutMs, name: 'connection to the database' });
     return wrapped;
   } catch (error) {
     wrapped.drop();
@@ -128,7 +132,7 @@ export async function connect(address: Address, several: boolean): Promise<Drive
 }
 
 /** A connection that was never made is not one that was lost. */
-function unreachable(error: MillraceError): MillraceError {
+export function unreachable(error: MillraceError): MillraceError {
   const isOurs =
     error.code === 'connection-lost' || error.code === 'deadline-exceeded' || error.code === 'query-failed';
   return isOurs

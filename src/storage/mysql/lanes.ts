@@ -89,19 +89,28 @@ export class Lanes {
     const believed = this.#foreign.get(key);
     if (believed !== undefined && performance.now() - believed.readAt < foreignBelievedMs)
       return believed.isBusy;
-    // Index: by_name of ready, one dive per lane.
     const [result] = await this.#session.send(
       'looking for jobs of other names',
-      sql`select 1 from ${this.#t.lanes} l where l.queue_id = ${queueId} and l.line = ${line}
-        and l.name_id not in ${list(knownNames.length === 0 ? [0] : knownNames)}
-        and exists (select 1 from ${this.#t.ready} r force index (by_name)
-          where r.queue_id = l.queue_id and r.line = l.line and r.name_id = l.name_id and r.rnk = l.rnk) limit 1`,
+      foreignStatement(this.#t, queueId, line, knownNames),
     );
-    const isBusy = (result?.rows.length ?? 0) > 0;
+    const isBusy = (result?.rows ?? []).some(([has]) => has === 1);
     if (this.#foreign.size > 1000) this.#foreign.clear();
     this.#foreign.set(key, { isBusy, readAt: performance.now() });
     return isBusy;
   }
+}
+
+/** For each lane of another name, whether a job stands in it. Index: primary of lanes, by_name of ready, one dive each. */
+export function foreignStatement(
+  t: Tables,
+  queueId: number,
+  line: number,
+  knownNames: readonly number[],
+): Sql {
+  const others = knownNames.length === 0 ? sql`` : sql`and l.name_id not in ${list(knownNames)}`;
+  return sql`select (select 1 from ${t.ready} r force index (by_name) where r.queue_id = l.queue_id and r.line = l.line
+      and r.name_id = l.name_id and r.rnk = l.rnk limit 1)
+    from ${t.lanes} l where l.queue_id = ${queueId} and l.line = ${line} ${others}`;
 }
 
 const keyOf = ({ queueId, line, rnk, nameId }: Lane): string => `${queueId}.${line}.${rnk}.${nameId}`;

@@ -4,8 +4,15 @@ import { statusCodes } from '../sql/status-codes.js';
 import { type Change, Changes, carryOut, type FinalStatus, marksAfterLease } from './changes.js';
 import { aloneLine, policyCode, stopOf } from './codes.js';
 import type { Context } from './context.js';
+import type { Result } from './driver.js';
 import { marksOf, marksWidth } from './marks.js';
-import { expiredStatement, lanesOfJobs, openEdgesWithEnds, strandedStatement } from './queries/leases.js';
+import {
+  expiredStatement,
+  lanesOfJobs,
+  openEdgesWithEnds,
+  strandedStatement,
+  sweepBound,
+} from './queries/leases.js';
 import type { Placed } from './queries/places.js';
 import { wakeQueues } from './wake.js';
 
@@ -130,12 +137,29 @@ function marksAfterTakeBack(
   }
 }
 
+/** Blocked jobs that one statement of the sweep looks at. */
+const sweepRows = 5_000;
+
 export async function releaseBlocked(context: Context, limit: number): Promise<number> {
-  const [stranded] = await context.side.send(
-    'looking for stranded jobs',
-    strandedStatement(context.t, limit),
-  );
-  const ids = (stranded?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
+  const { t, side } = context;
+  let moved = 0;
+  let after: string | null = null;
+  while (moved < limit) {
+    const [bound] = await side.send('looking for stranded jobs', sweepBound(t, after, sweepRows));
+    const until = idsOf(bound)[0] ?? null;
+    const left = limit - moved;
+    const [stranded] = await side.send('looking for stranded jobs', strandedStatement(t, after, until, left));
+    moved += await release(context, idsOf(stranded));
+    if (until === null) break;
+    after = until;
+  }
+  return moved;
+}
+
+const idsOf = (result: Result | undefined): string[] =>
+  (result?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
+
+async function release(context: Context, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0;
   const woken = await context.main.transaction('releasing blocked jobs', async (tx) => {
     const changes = await Changes.begin(context, tx);

@@ -11,14 +11,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { formatDuration } from '../../internal/duration.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Logger } from '../../internal/logger.js';
-import type { DriverConnection, Result, Value } from './driver.js';
+import { connectTimeoutMs, type DriverConnection, type Result, type Value } from './driver.js';
 import { endsConnection, isConflict, mapDriverError } from './errors.js';
 import { join, type Sql, sql } from './sql.js';
 
 export interface SessionOptions {
   /** For logs: `main connection`. */
   readonly name: string;
-  readonly connect: () => Promise<DriverConnection>;
+  /** Within so many ms. */
+  readonly connect: (timeoutMs: number) => Promise<DriverConnection>;
   readonly statementTimeoutMs: number;
   readonly logger: Logger;
 }
@@ -53,8 +54,8 @@ export class Session {
 
   /** Connects if need be. */
   connect(): Promise<void> {
-    return this.#turn('connecting', async () => {
-      await this.#connected();
+    return this.#turn('connecting', async (turn) => {
+      await this.#connected(turn);
     });
   }
 
@@ -164,7 +165,7 @@ export class Session {
   }
 
   async #timed<T>(turn: Turn, work: (driver: DriverConnection) => Promise<T>): Promise<T> {
-    const driver = await this.#connected();
+    const driver = await this.#connected(turn);
     let timer: NodeJS.Timeout | undefined;
     const tooLate = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(this.#late(turn.doing)), Math.max(turn.endsAt - performance.now(), 1));
@@ -180,10 +181,11 @@ export class Session {
     }
   }
 
-  async #connected(): Promise<DriverConnection> {
+  async #connected(turn: Turn): Promise<DriverConnection> {
     if (this.#driver !== undefined && !this.#driver.isBroken) return this.#driver;
     if (this.#driver !== undefined) this.#drop(undefined);
-    const driver = await this.#options.connect();
+    const leftMs = Math.max(turn.endsAt - performance.now(), 1);
+    const driver = await this.#options.connect(Math.min(leftMs, connectTimeoutMs));
     if (this.#closed) {
       driver.drop();
       throw closed('connecting');

@@ -29,6 +29,7 @@ import type { Context } from './context.js';
 import * as control from './control.js';
 import { diagnose } from './diagnose.js';
 import { Dictionary } from './dictionary.js';
+import type { DriverConnection } from './driver.js';
 import { Enqueuer } from './enqueuing.js';
 import * as fleet from './fleet.js';
 import { HeldFacts } from './held-facts.js';
@@ -91,7 +92,7 @@ export class MysqlStorage implements Storage {
 
   /** Brings the schema up to date, under a lock; of two at once the second finds nothing to do. */
   async migrate(): Promise<MigrationReport> {
-    const session = this.#session('migrating connection', false, () => undefined);
+    const session = this.#session('migrating connection', false, () => undefined, migrationStepTimeoutMs);
     try {
       const target = new Schema(session, tablesWith(this.#options.tablePrefix), this.#schemaOptions());
       return await runMigrations(target, mysqlMigrations());
@@ -313,17 +314,18 @@ export class MysqlStorage implements Storage {
   }
 
   /** `onConnect`: the tables may have been made anew while there was no connection. */
-  #session(name: string, several: boolean, onConnect: () => void): Session {
-    const { address, statementTimeoutMs, logger } = this.#options;
-    const connect = async (): ReturnType<typeof openDriver> => {
-      const driver = await openDriver();
+  #session(
+    name: string,
+    several: boolean,
+    onConnect: () => void,
+    statementTimeoutMs = this.#options.statementTimeoutMs,
+  ): Session {
+    const { address, logger } = this.#options;
+    const connect = async (timeoutMs: number): Promise<DriverConnection> => {
+      const opened = await openConnection({ address, several, statementTimeoutMs, timeoutMs });
+      this.#server = opened.server;
       onConnect();
-      return driver;
-    };
-    const openDriver = async () => {
-      const { driver, server } = await openConnection({ address, several, statementTimeoutMs });
-      this.#server = server;
-      return driver;
+      return opened.driver;
     };
     return new Session({ name, connect, statementTimeoutMs, logger });
   }
@@ -333,6 +335,9 @@ export class MysqlStorage implements Storage {
     return { database: address.database, tablePrefix, lockTimeoutMs: statementTimeoutMs };
   }
 }
+
+/** An index over all history needs its time. */
+const migrationStepTimeoutMs = 15 * 60_000;
 
 /** Read anew by every statement; the offset is 0 in production. */
 function nowPlus(offsetMs: number): Sql {

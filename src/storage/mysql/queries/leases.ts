@@ -70,12 +70,23 @@ export function lanesOfJobs(t: Tables, ids: readonly string[]): Sql {
   return sql`select queue_id, rnk, name_id from ${t.jobs} where id in ${list(ids.map(hexId))}`;
 }
 
-/** Blocked jobs that wait for nothing that can still end. Index: primary of waiting, by_child of edges, primary of the rest. */
-export function strandedStatement(t: Tables, limit: number): Sql {
-  return sql`select w.id from ${t.waiting} w where not exists (
-      select 1 from ${t.edges} e force index (by_child) where e.child = w.id and e.met = 0
-      and exists (select 1 from ${t.jobs} p where p.id = e.parent)
-      and not exists (select 1 from ${t.finals} f where f.id = e.parent))
+/** The id with which a page of the sweep over blocked jobs ends; none when the rest is shorter. Index: primary. */
+export function sweepBound(t: Tables, after: string | null, pageRows: number): Sql {
+  return sql`select id from ${t.waiting} force index (primary) ${after === null ? sql`` : sql`where id > ${hexId(after)}`}
+    order by id limit ${pageRows - 1}, 1`;
+}
+
+/**
+ * Blocked jobs of a page that wait for nothing which can still end. Index: primary of waiting, by_child of edges, primary
+ * of the rest, asked row by row.
+ */
+export function strandedStatement(t: Tables, after: string | null, until: string | null, limit: number): Sql {
+  const isKnown = sql`(select 1 from ${t.jobs} p where p.id = e.parent limit 1)`;
+  const isFinal = sql`(select 1 from ${t.finals} f where f.id = e.parent limit 1)`;
+  const waits = sql`(select 1 from ${t.edges} e force index (by_child) where e.child = w.id and e.met = 0
+    and ${isKnown} = 1 and ${isFinal} is null limit 1)`;
+  return sql`select w.id from ${t.waiting} w force index (primary) where ${waits} is null
+    ${after === null ? sql`` : sql`and w.id > ${hexId(after)}`} ${until === null ? sql`` : sql`and w.id <= ${hexId(until)}`}
     order by w.id limit ${limit}`;
 }
 

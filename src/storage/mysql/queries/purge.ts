@@ -3,7 +3,10 @@ import type { Tables } from '../tables.js';
 
 const dayMs = 86_400_000;
 
-/** Index: by_purge of finals; primary of edges (prefix) and finals for what must stay. */
+/**
+ * Index: by_purge of finals; primary of edges (prefix) and finals for what must stay. Scalar subqueries with a limit are
+ * asked row by row; an `exists` MariaDB would answer by walking over all edges and all finals.
+ */
 export function purgeableStatement(
   t: Tables,
   batch: {
@@ -14,10 +17,10 @@ export function purgeableStatement(
   },
   now: Sql,
 ): Sql {
+  const isFinal = sql`(select 1 from ${t.finals} c where c.id = e.child limit 1)`;
+  const isNeeded = sql`(select 1 from ${t.edges} e where e.parent = f.id and ${isFinal} is null limit 1)`;
   return sql`select f.id from ${t.finals} f force index (by_purge) where f.status = ${batch.status}
-    and f.retained = ${int(batch.isRetained)} and f.purge_at <= ${now} - ${batch.olderThanMs}
-    and not exists (select 1 from ${t.edges} e where e.parent = f.id
-      and not exists (select 1 from ${t.finals} c where c.id = e.child))
+    and f.retained = ${int(batch.isRetained)} and f.purge_at <= ${now} - ${batch.olderThanMs} and ${isNeeded} is null
     order by f.purge_at, f.id limit ${batch.count}`;
 }
 
