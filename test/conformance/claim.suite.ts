@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { done, expectAbout, failure, HOUR, LEASE, MINUTE, SECOND, sorted, type Stage } from './stage.js';
+import { done, expectAbout, failure, HOUR, LEASE, MINUTE, SECOND, type Stage, sorted } from './stage.js';
 
 export function claimSuite(stage: Stage): void {
   test('a claimed job is processing under its lease and carries all a handler needs', async () => {

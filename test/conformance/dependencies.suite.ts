@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { uuidv7 } from '../../src/internal/uuid.js';
 import type { FailedParentPolicy } from '../../src/storage/new-job.js';
-import { done, failure, HOUR, MINUTE, settlement, sorted, type Stage, type Verdict } from './stage.js';
+import { done, failure, HOUR, MINUTE, type Stage, settlement, sorted, type Verdict } from './stage.js';
 
 const buried: Verdict = { kind: 'buried', reason: 'non-retriable', errors: failure() };
 const cancelled: Verdict = { kind: 'cancelled', reason: 'mine' };

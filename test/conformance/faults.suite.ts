@@ -6,7 +6,7 @@ import { seamMethods } from '../model/call-record.js';
 import { Random } from '../model/random.js';
 import { type Fault, faultyStorage } from '../support/faulty-storage.js';
 import { checkHistory, type HistoryEvent } from '../support/history.js';
-import { done, failure, HOUR, LEASE, settlement, SECOND, type Stage, type Verdict } from './stage.js';
+import { done, failure, HOUR, LEASE, SECOND, type Stage, settlement, type Verdict } from './stage.js';
 
 /** One call that changes something, made in a queue of its own; `look` tells what came of it. */
 interface FaultCase {

@@ -7,9 +7,9 @@ import {
   failure,
   HOUR,
   MINUTE,
+  type Stage,
   settlement,
   sorted,
-  type Stage,
   type Verdict,
 } from './stage.js';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DAY, done, failure, HOUR, MINUTE, settlement, type Stage, type Verdict } from './stage.js';
+import { DAY, done, failure, HOUR, MINUTE, type Stage, settlement, type Verdict } from './stage.js';
 
 const final = ['completed', 'buried', 'cancelled'] as const;
 const verdictOf: Record<(typeof final)[number], Verdict> = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { done, expectAbout, failure, HOUR, LEASE, MINUTE, SECOND, sorted, type Stage } from './stage.js';
+import { done, expectAbout, failure, HOUR, LEASE, MINUTE, SECOND, type Stage, sorted } from './stage.js';
 
 export function recoverySuite(stage: Stage): void {
   test('a job that was buffered is marked started when it starts', async () => {

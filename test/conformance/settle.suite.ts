@@ -6,8 +6,8 @@ import {
   HOUR,
   LEASE,
   MINUTE,
-  settlement,
   type Stage,
+  settlement,
   type Verdict,
 } from './stage.js';
 

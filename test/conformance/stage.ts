@@ -5,7 +5,7 @@ import type { Engine } from '../../src/storage/capabilities.js';
 import type { ClaimedJob, ClaimRequest, LeaseToken } from '../../src/storage/claimed-job.js';
 import type { JobFilter, JobRecord, JobSummary, QueueStats } from '../../src/storage/job-record.js';
 import type { EnqueueOutcome, NewJob } from '../../src/storage/new-job.js';
-import type { ExpiredLease, SettleOutcome, Settlement } from '../../src/storage/settlement.js';
+import type { ExpiredLease, Settlement, SettleOutcome } from '../../src/storage/settlement.js';
 import type { Storage } from '../../src/storage/storage.js';
 
 /** An engine as the suite is handed it: one empty database, whose clock only the suite moves. */

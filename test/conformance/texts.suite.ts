@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { done, settlement, type Stage } from './stage.js';
+import { done, type Stage, settlement } from './stage.js';
 
 const MEGABYTE = 1_000_000;
 
@@ -71,10 +71,8 @@ export function textsSuite(stage: Stage): void {
       `${start}A`,
       `${start}a`,
     ];
-    queues.push(
-      `${start}${'q'.repeat(100)}`.slice(0, 99) + 'a',
-      `${start}${'q'.repeat(100)}`.slice(0, 99) + 'b',
-    );
+    const long = `${start}${'q'.repeat(100)}`.slice(0, 99);
+    queues.push(`${long}a`, `${long}b`);
     const names = [
       `${every}/`,
       'n'.repeat(100),

@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { MemoryStorage } from '../../src/storage/memory/storage.js';
 import type { Storage } from '../../src/storage/storage.js';
 import type { TestClock } from '../support/engines.js';
+import { drainThroughTheSeam } from './drain.js';
 import { allJobs, allLines, execute } from './execute.js';
 import { comparableOf, normalize, sorted } from './normalize.js';
 import type { Operation } from './operation.js';
-import { drainThroughTheSeam } from './drain.js';
 import { newWorld, type World } from './world.js';
 
 /** Where the engine and the model said different things. */

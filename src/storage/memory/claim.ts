@@ -1,8 +1,8 @@
 import {
-  incarnationOf,
   type ClaimedJob,
   type ClaimRequest,
   type HeldLease,
+  incarnationOf,
   type Lease,
 } from '../claimed-job.js';
 import type { MemoryJob, MemoryState } from './state.js';

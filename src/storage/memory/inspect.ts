@@ -1,5 +1,5 @@
-import { MillraceError } from '../../internal/errors.js';
 import type { JobStatus } from '../../core/job-status.js';
+import { MillraceError } from '../../internal/errors.js';
 import type {
   JobEnding,
   JobFilter,

@@ -1,5 +1,5 @@
 import { isFinal } from '../../core/job-status.js';
-import type { SettleOutcome, Settlement } from '../settlement.js';
+import type { Settlement, SettleOutcome } from '../settlement.js';
 import { backToPending, carryOut, endJob } from './endings.js';
 import type { MemoryJob, MemoryState } from './state.js';
 
@@ -36,18 +36,23 @@ function apply(state: MemoryState, job: MemoryJob, settlement: Settlement): void
     case 'completed':
       job.result = settlement.result;
       job.outcome = settlement.outcome ?? null;
-      return endJob(state, job, { status: 'completed', reason: null, endedBy });
+      endJob(state, job, { status: 'completed', reason: null, endedBy });
+      break;
     case 'buried':
-      return endJob(state, job, { status: 'buried', reason: settlement.reason, endedBy });
+      endJob(state, job, { status: 'buried', reason: settlement.reason, endedBy });
+      break;
     case 'cancelled':
-      return endJob(state, job, { status: 'cancelled', reason: settlement.reason, endedBy });
+      endJob(state, job, { status: 'cancelled', reason: settlement.reason, endedBy });
+      break;
     case 'retry':
     case 'snoozed':
       job.dueAtMs = state.now() + settlement.delayMs;
-      return backToPending(state, job, null);
+      backToPending(state, job, null);
+      break;
     case 'put-back':
       // Without a delay it keeps its place in the line.
       if (settlement.delayMs > 0) job.dueAtMs = state.now() + settlement.delayMs;
-      return backToPending(state, job, settlement.reason);
+      backToPending(state, job, settlement.reason);
+      break;
   }
 }

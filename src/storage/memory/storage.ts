@@ -11,8 +11,8 @@ import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import type {
   ControlOutcome,
   ExpiredLease,
-  SettleOutcome,
   Settlement,
+  SettleOutcome,
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
@@ -30,6 +30,11 @@ import { MemoryState } from './state.js';
 import { WakeUps } from './wake-ups.js';
 import * as fleet from './workers.js';
 
+export interface MemoryStorageOptions extends StorageOptions {
+  /** The clock itself, epoch ms, for tests in which time stands still. @default the system's */
+  readonly systemNow?: () => number;
+}
+
 export class MemoryStorage implements Storage {
   readonly capabilities: Capabilities = Object.freeze({
     engine: 'memory',
@@ -42,9 +47,9 @@ export class MemoryStorage implements Storage {
   readonly #wakeUps = new WakeUps();
   #closed = false;
 
-  constructor(options: StorageOptions = {}) {
-    const { clock } = options;
-    this.#state = new MemoryState(() => Date.now() + (clock?.offsetMs() ?? 0));
+  constructor(options: MemoryStorageOptions = {}) {
+    const { clock, systemNow = Date.now } = options;
+    this.#state = new MemoryState(() => systemNow() + (clock?.offsetMs() ?? 0));
   }
 
   open(): Promise<void> {
