@@ -20,6 +20,8 @@ export interface WorkerHost {
   readonly dispatch: ContextPorts['dispatch'];
   readonly settings: WorkerSettings;
   readonly version: string;
+  /** Draws the jitter of retries, from 0 up to 1. @default Math.random */
+  readonly random?: () => number;
 }
 
 /** All in ms but the counts. */

@@ -144,7 +144,7 @@ export class WorkerLife {
       },
       workerId,
       maxPayloadBytes: host.settings.maxPayloadBytes,
-      random: Math.random,
+      random: host.random ?? Math.random,
       now: () => Math.round(Date.now() + this.#clockSkewMs),
     });
     return new Runner({

@@ -48,7 +48,7 @@ export class MemoryStorage implements Storage {
   #closed = false;
 
   constructor(options: MemoryStorageOptions = {}) {
-    const { clock, systemNow = Date.now } = options;
+    const { clock, systemNow = () => Date.now() } = options;
     this.#state = new MemoryState(() => systemNow() + (clock?.offsetMs() ?? 0));
   }
 
