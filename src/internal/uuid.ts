@@ -132,6 +132,11 @@ export function bytesToUuid(bytes: Uint8Array): string {
   return scratch.toString('latin1');
 }
 
+/** The text of an id kept as 32 lower-case hexadecimal digits. */
+export function hexToUuid(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
 function notUuid(text: string): MillraceError {
   return new MillraceError(
     'option-invalid',

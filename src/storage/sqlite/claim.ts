@@ -1,4 +1,4 @@
-import { bytesToUuid } from '../../internal/uuid.js';
+import { hexToUuid } from '../../internal/uuid.js';
 import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
 import { mergedCandidates } from './candidates.js';
 import { lines, scopeCodes } from './codes.js';
@@ -115,7 +115,10 @@ class Claim {
     this.#left -= tuples.length;
     for (const tuple of tuples) {
       const [id, kind, , , , , , , , , scope] = tuple;
-      if (scope === scopeCodes.waiting) db.run(freeKeyOfJob, id, id);
+      if (scope === scopeCodes.waiting) {
+        const bytes = Buffer.from(id, 'hex');
+        db.run(freeKeyOfJob, bytes, bytes);
+      }
       db.claimedQueues.note(this.#request.token, db.kinds.byId(kind).queueId);
       this.#taken.push(claimedJob(db, this.#request, tuple));
     }
@@ -140,7 +143,7 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
   ] = tuple;
   const kind = db.kinds.byId(kindId);
   return {
-    id: bytesToUuid(id),
+    id: hexToUuid(id),
     token: request.token,
     name: kind.name,
     queue: kind.queue,
@@ -158,7 +161,7 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
 }
 
 function inClaimOrder(a: Tuple, b: Tuple): number {
-  return a[2] - b[2] || a[3] - b[3] || Buffer.compare(a[0], b[0]);
+  return a[2] - b[2] || a[3] - b[3] || (a[0] < b[0] ? -1 : 1);
 }
 
 function inOrderOf(db: Connection, queues: readonly string[]): (a: Tuple, b: Tuple) => number {

@@ -35,6 +35,11 @@ export class Connection {
     return this.#prepared(sql).run(...values).changes;
   }
 
+  /** The same for a long list of values, which as arguments would be copied twice. */
+  runList(sql: string, values: readonly Value[]): number {
+    return this.#prepared(sql).run(values).changes;
+  }
+
   get<Row>(sql: string, ...values: readonly Value[]): Row | undefined {
     return this.#prepared(sql).get(...values) as Row | undefined;
   }

@@ -51,9 +51,10 @@ function insertMany(
   jobs: readonly NewJob[],
   outcomes: EnqueueOutcome[],
 ): void {
-  const values = jobs.flatMap((job) => plainValues(tx, job));
+  const values: Value[] = [];
+  for (const job of jobs) pushPlainValues(values, tx, job);
   try {
-    tx.db.run(text, ...values);
+    tx.db.runList(text, values);
   } catch (error) {
     // One of the ids is known (or stands twice in this call): the statement changed nothing, so each row by itself.
     if (!isSqliteError(error) || !error.code.startsWith('SQLITE_CONSTRAINT')) throw error;
@@ -69,10 +70,16 @@ function insertOne(tx: Transaction, job: NewJob): EnqueueOutcome {
 }
 
 function plainValues(tx: Transaction, job: NewJob): Value[] {
+  const values: Value[] = [];
+  pushPlainValues(values, tx, job);
+  return values;
+}
+
+function pushPlainValues(values: Value[], tx: Transaction, job: NewJob): void {
   const kind = tx.db.kinds.ensure(job.queue, job.name);
   tx.awakened.add(job.queue);
   const dueAtMs = 'atMs' in job.due ? job.due.atMs : tx.nowMs + job.due.inMs;
-  return [
+  values.push(
     uuidToBytes(job.id),
     kind.queueId,
     kind.id,
@@ -82,7 +89,7 @@ function plainValues(tx: Transaction, job: NewJob): Value[] {
     tx.nowMs,
     job.retentionMs,
     isLong(job.payload) ? keptApart : job.payload,
-  ];
+  );
 }
 
 function enqueueTied(tx: Transaction, job: NewJob): EnqueueOutcome {

@@ -16,7 +16,9 @@ export function keepApart(db: Connection, row: number, payload: string): void {
   db.run(sql.insertPayload, row, payload);
 }
 
-/** The payload of a job, given what stands in its row. */
-export function payloadOf(db: Connection, id: Buffer, inRow: string): string {
-  return inRow === keptApart ? (db.value<string>(sql.payloadOf, id) ?? inRow) : inRow;
+/** The payload of a job (its id as bytes or as hexadecimal digits), given what stands in its row. */
+export function payloadOf(db: Connection, id: Buffer | string, inRow: string): string {
+  if (inRow !== keptApart) return inRow;
+  const bytes = typeof id === 'string' ? Buffer.from(id, 'hex') : id;
+  return db.value<string>(sql.payloadOf, bytes) ?? inRow;
 }

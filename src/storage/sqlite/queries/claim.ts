@@ -1,6 +1,7 @@
 /** What a claim returns of each job, in this order. */
 export type ClaimTuple = readonly [
-  id: Buffer,
+  /** In hexadecimal digits: a blob would be a Buffer of its own, which costs more than all the rest of the row. */
+  id: string,
   kind: number,
   rank: number,
   dueAt: number,
@@ -16,7 +17,7 @@ export type ClaimTuple = readonly [
 ];
 
 const returned =
-  'id, kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, payload, errors';
+  'lower(hex(id)), kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, payload, errors';
 
 const lend = `
   status = 2, token = ?, lease_until = ?, claimed_at = ?, worker = ?, started = ?,
