@@ -11,7 +11,9 @@ const source = join(root, 'src');
 const output = join(root, 'dist');
 const command = join(output, 'cli/main.js');
 const MIGRATION_TEXTS = /migrations[\\/]texts\.ts$/;
-const COMPILED = /(\.d\.ts|\.js)(\.map)?$/;
+const COMPILED = /(\.d\.ts|\.js)$/;
+/** An earlier revision built these. */
+const FORMERLY_BUILT = /\.(sql|map)$/;
 
 function filesUnder(folder) {
   if (!existsSync(folder)) return [];
@@ -31,7 +33,6 @@ function embedMigrations(module) {
   const built = join(output, module.replace(/\.ts$/, '.js'));
   mkdirSync(dirname(built), { recursive: true });
   if (!existsSync(built) || readFileSync(built, 'utf8') !== code) writeFileSync(built, code);
-  rmSync(`${built}.map`, { force: true });
 }
 
 for (const file of filesUnder(source).filter((name) => MIGRATION_TEXTS.test(name))) embedMigrations(file);
@@ -39,8 +40,7 @@ for (const file of filesUnder(source).filter((name) => MIGRATION_TEXTS.test(name
 // Incremental builds keep the output of deleted files, which a package would then ship.
 for (const file of filesUnder(output)) {
   const isStale = COMPILED.test(file) && !existsSync(join(source, file.replace(COMPILED, '.ts')));
-  // A build of an older revision may have left its copies of SQL files.
-  if (isStale || file.endsWith('.sql')) rmSync(join(output, file));
+  if (isStale || FORMERLY_BUILT.test(file)) rmSync(join(output, file));
 }
 
 if (existsSync(command)) chmodSync(command, 0o755);

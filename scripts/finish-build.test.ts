@@ -12,8 +12,8 @@ test('a build has its SQL in a module and an executable command, and loses what 
   };
   const migrations = 'storage/sqlite/migrations';
   const sources = [`src/${migrations}/0001_a.sql`, `src/${migrations}/texts.ts`, 'src/cli/main.ts'];
-  const kept = ['dist/cli/main.js', 'dist/cli/main.d.ts', 'dist/cli/main.js.map', 'dist/.tsbuildinfo'];
-  const stale = ['dist/old.js', 'dist/old.d.ts', 'dist/old.js.map', `dist/${migrations}/0001_a.sql`];
+  const kept = ['dist/cli/main.js', 'dist/cli/main.d.ts', 'dist/.tsbuildinfo'];
+  const stale = ['dist/old.js', 'dist/old.d.ts', 'dist/cli/main.js.map', `dist/${migrations}/0001_a.sql`];
   [...sources, ...kept, ...stale].forEach(put);
 
   const script = join(import.meta.dirname, 'finish-build.mjs');
