@@ -12,6 +12,8 @@ const mostReloads = 20;
 /** Beyond so many ranges the plain index with a filter is read instead: slower behind foreign jobs, never wrong. */
 const mostRangesByName = 256;
 
+const noRanks: ReadonlySet<number> = new Set();
+
 type ClaimedRow = readonly [
   id: Buffer,
   queueId: number,
@@ -86,9 +88,11 @@ async function readOf(
   const inLine = (context.lanes.of(queueId)?.lanes ?? []).filter((lane) => lane.line === line);
   const known = new Set(nameIds);
   const lanes = inLine.filter(({ nameId }) => known.has(nameId));
-  if (lanes.length === inLine.length || lanes.length === 0) return { queueId, lanes, way: 'all' };
-  const isBusy = lanes.length <= mostRangesByName && (await context.lanes.hasForeign(queueId, line, nameIds));
-  return { queueId, lanes, way: isBusy ? 'by-name' : 'filtered' };
+  const isShared = lanes.length < inLine.length;
+  if (!isShared || lanes.length === 0) return { queueId, lanes, isShared, foreignRanks: noRanks };
+  const foreignRanks = await context.lanes.foreignRanks(queueId, line, nameIds);
+  const ranges = lanes.filter(({ rnk }) => foreignRanks.has(rnk)).length;
+  return { queueId, lanes, isShared, foreignRanks: ranges > mostRangesByName ? noRanks : foreignRanks };
 }
 
 /** The jobs of a claim from the end of its packet; undefined when the lanes were stale: nothing was taken, try again. */

@@ -17,6 +17,8 @@ interface KnownQueue {
 
 /** How long it is believed whether jobs of other names stand in a queue; a claim that believes wrong is slow, never wrong. */
 const foreignBelievedMs = 250;
+/** One per queue, line and list of names that a worker of this process asks with. */
+const mostBeliefs = 1_000;
 
 /**
  * Which lanes each queue has. A claim reads one bounded range of the index per rank, so that jobs which are not due yet are
@@ -27,7 +29,7 @@ export class Lanes {
   readonly #t: Tables;
   readonly #queues = new Map<number, KnownQueue>();
   readonly #written = new Set<string>();
-  readonly #foreign = new Map<string, { readonly isBusy: boolean; readonly readAt: number }>();
+  readonly #foreign = new Map<string, { readonly ranks: ReadonlySet<number>; readonly readAt: number }>();
 
   constructor(session: Session, t: Tables) {
     this.#session = session;
@@ -83,20 +85,25 @@ export class Lanes {
     return sql`(select count(*) from ${this.#t.queues} where ${join(known, ' or ')}) = ${queueIds.length}`;
   }
 
-  /** Whether jobs of other names stand in this line now. */
-  async hasForeign(queueId: number, line: number, knownNames: readonly number[]): Promise<boolean> {
+  /** The ranks in which jobs of other names stand in this line now. */
+  async foreignRanks(
+    queueId: number,
+    line: number,
+    knownNames: readonly number[],
+  ): Promise<ReadonlySet<number>> {
     const key = `${queueId}/${line}/${knownNames.join()}`;
     const believed = this.#foreign.get(key);
     if (believed !== undefined && performance.now() - believed.readAt < foreignBelievedMs)
-      return believed.isBusy;
+      return believed.ranks;
     const [result] = await this.#session.send(
       'looking for jobs of other names',
       foreignStatement(this.#t, queueId, line, knownNames),
     );
-    const isBusy = (result?.rows ?? []).some(([has]) => has === 1);
-    if (this.#foreign.size > 1000) this.#foreign.clear();
-    this.#foreign.set(key, { isBusy, readAt: performance.now() });
-    return isBusy;
+    const rows = (result?.rows ?? []) as [rnk: number, has: number | null][];
+    const ranks = new Set(rows.filter(([, has]) => has === 1).map(([rnk]) => rnk));
+    if (this.#foreign.size > mostBeliefs) this.#foreign.clear();
+    this.#foreign.set(key, { ranks, readAt: performance.now() });
+    return ranks;
   }
 }
 
@@ -108,7 +115,7 @@ export function foreignStatement(
   knownNames: readonly number[],
 ): Sql {
   const others = knownNames.length === 0 ? sql`` : sql`and l.name_id not in ${list(knownNames)}`;
-  return sql`select (select 1 from ${t.ready} r force index (by_name) where r.queue_id = l.queue_id and r.line = l.line
+  return sql`select l.rnk, (select 1 from ${t.ready} r force index (by_name) where r.queue_id = l.queue_id and r.line = l.line
       and r.name_id = l.name_id and r.rnk = l.rnk limit 1)
     from ${t.lanes} l where l.queue_id = ${queueId} and l.line = ${line} ${others}`;
 }

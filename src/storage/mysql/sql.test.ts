@@ -138,7 +138,12 @@ describe('the guard of texts for the database', () => {
 
   it('keeps the claim to integers and hex digits', () => {
     const lanes = [{ queueId: 1, line: 0, rnk: -5, nameId: 3 }];
-    const reads = (['all', 'filtered', 'by-name'] as const).map((way) => ({ queueId: 1, lanes, way }));
+    const reads = [[], [-5]].map((ranks) => ({
+      queueId: 1,
+      lanes,
+      isShared: true,
+      foreignRanks: new Set(ranks),
+    }));
     const plan = {
       workerId: 1,
       leaseMs: 5,

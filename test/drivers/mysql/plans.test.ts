@@ -47,10 +47,11 @@ const completions = (of: readonly { id: string; token: string }[]) =>
     facts: { token, queueId: 1, nameId: 1, due: 1, claimedAt: 1, workerId: 1, flags: 0, retentionMs: null },
   }));
 
-function claim(way: 'all' | 'filtered' | 'by-name', queueIds: readonly number[]): Sql[] {
+function claim(queueIds: readonly number[], isShared = false, foreignRanks: readonly number[] = []): Sql[] {
   const reads = queueIds.map((queueId) => ({
     queueId,
-    way,
+    isShared,
+    foreignRanks: new Set(foreignRanks),
     lanes: [-10, 0].map((rnk) => ({ queueId, line: 0, rnk, nameId: 1 })),
   }));
   const plan: ClaimPlan = {
@@ -69,10 +70,10 @@ function claim(way: 'all' | 'filtered' | 'by-name', queueIds: readonly number[])
 
 /** Every statement that runs per job, per batch, per poll, per heartbeat or per page. */
 const hot: Readonly<Record<string, readonly Sql[]>> = {
-  claim: claim('all', [1]),
-  'claim beside names that are gone': claim('filtered', [1]),
-  'claim beside other names': claim('by-name', [1]),
-  'claim from two queues': claim('all', [1, 2]),
+  claim: claim([1]),
+  'claim beside names that are gone': claim([1], true),
+  'claim beside other names': claim([1], true, [0]),
+  'claim from two queues': claim([1, 2]),
   settle: completeStatements(t, completions(held), now),
   'settle of many tokens': completeStatements(t, completions(manyTokens), now),
   'facts of leases': [readFacts(t, ids)],

@@ -8,12 +8,10 @@ export interface QueueRead {
   readonly queueId: number;
   /** Lanes of this line with names that the worker knows; none: nothing to take here. */
   readonly lanes: readonly Lane[];
-  /**
-   * - `all`: there are no other names in the line.
-   * - `filtered`: others have been seen, but none stands there now.
-   * - `by-name`: others stand there: read by the second index, so that they are never walked over.
-   */
-  readonly way: 'all' | 'filtered' | 'by-name';
+  /** Jobs of other names have been seen in the line. */
+  readonly isShared: boolean;
+  /** Ranks in which such jobs stand now: read by the second index, so that they are never walked over. */
+  readonly foreignRanks: ReadonlySet<number>;
 }
 
 export interface ClaimPlan {
@@ -68,28 +66,33 @@ function takeFromQueue(t: Tables, plan: ClaimPlan, read: QueueRead): Sql[] {
   ];
 }
 
+const columns = sql`id, queue_id, line, rnk, due, name_id, flags`;
+
 function dueRows(t: Tables, plan: ClaimPlan, read: QueueRead): Sql {
-  const line = plan.alone ? aloneLine : ordinaryLine;
-  const { queueId, lanes } = read;
-  if (read.way === 'by-name') {
-    // Index: by_name of ready, one bounded range per rank and name.
-    const each = lanes.map(
-      ({
-        rnk,
-        nameId,
-      }) => sql`(select id, queue_id, line, rnk, due, name_id, flags from ${t.ready} force index (by_name)
-        where queue_id = ${queueId} and line = ${line} and name_id = ${nameId} and rnk = ${rnk} and due <= @until
-        order by due, id limit ${plan.limit} for update skip locked)`,
-    );
-    return sql`(${join(each, ' union all ')}) u order by rnk, due, id limit ${plan.limit}`;
-  }
-  // Index: primary of ready, one bounded range per rank, in its order.
+  const near = read.lanes.filter(({ rnk }) => !read.foreignRanks.has(rnk));
+  const beside = read.lanes.filter(({ rnk }) => read.foreignRanks.has(rnk));
+  if (beside.length === 0) return inClaimOrder(t, plan, read, near);
+  const each = beside.map((lane) => sql`(select ${columns} from ${ofOneName(t, plan, lane)})`);
+  if (near.length > 0) each.push(sql`(select ${columns} from ${inClaimOrder(t, plan, read, near)})`);
+  return sql`(${join(each, ' union all ')}) u order by rnk, due, id limit ${plan.limit}`;
+}
+
+/** Index: primary of ready, one bounded range per rank, in its order. */
+function inClaimOrder(t: Tables, plan: ClaimPlan, read: QueueRead, lanes: readonly Lane[]): Sql {
   const ranks = [...new Set(lanes.map(({ rnk }) => rnk))].sort((a, b) => a - b);
   const names = [...new Set(lanes.map(({ nameId }) => nameId))];
-  const filter = read.way === 'filtered' ? sql`and name_id in ${list(names)}` : sql``;
-  return sql`${t.ready} force index (primary) where queue_id = ${queueId} and line = ${line} and rnk in ${list(ranks)}
-    and due <= @until ${filter} order by rnk, due, id limit ${plan.limit} for update skip locked`;
+  const filter = read.isShared ? sql`and name_id in ${list(names)}` : sql``;
+  return sql`${t.ready} force index (primary) where queue_id = ${read.queueId} and line = ${lineOf(plan)}
+    and rnk in ${list(ranks)} and due <= @until ${filter} order by rnk, due, id limit ${plan.limit} for update skip locked`;
 }
+
+/** Index: by_name of ready, one bounded range. */
+function ofOneName(t: Tables, plan: ClaimPlan, { queueId, rnk, nameId }: Lane): Sql {
+  return sql`${t.ready} force index (by_name) where queue_id = ${queueId} and line = ${lineOf(plan)}
+    and name_id = ${nameId} and rnk = ${rnk} and due <= @until order by due, id limit ${plan.limit} for update skip locked`;
+}
+
+const lineOf = ({ alone }: ClaimPlan): number => (alone ? aloneLine : ordinaryLine);
 
 /** Every queue may have given a whole limit: what is beyond stays in ready, where it still stands. */
 function giveBackOvershoot(t: Tables, plan: ClaimPlan): Sql {
