@@ -1,15 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  done,
-  expectAbout,
-  failure,
-  HOUR,
-  LEASE,
-  MINUTE,
-  type Stage,
-  settlement,
-  type Verdict,
-} from './stage.js';
+import { expectAbout, failure, HOUR, MINUTE, type Stage, settlement, type Verdict } from './stage.js';
 
 export function settleSuite(stage: Stage): void {
   test('a completed job keeps its result, its worker and the time', async () => {
@@ -144,62 +134,6 @@ export function settleSuite(stage: Stage): void {
     });
   });
 
-  for (const verdict of endingVerdicts()) {
-    test(`a repeat of an ending that was ${verdict.kind} is done, and changes nothing`, async () => {
-      const job = await stage.ended(stage.queue(), verdict);
-      const before = await stage.record(job.id);
-      stage.advance(MINUTE);
-      expect(await stage.settle(job, verdict)).toBe('done');
-      expect(await stage.record(job.id)).toEqual(before);
-    });
-  }
-
-  for (const verdict of returningVerdicts()) {
-    test(`a repeat of a return that was ${verdict.kind} has lost its lease, and changes nothing`, async () => {
-      const job = await stage.ended(stage.queue(), verdict);
-      const before = await stage.record(job.id);
-      expect(await stage.settle(job, verdict)).toBe('lease-lost');
-      expect(await stage.record(job.id)).toEqual(before);
-    });
-  }
-
-  for (const verdict of [...endingVerdicts(), ...returningVerdicts()]) {
-    test(`a worker that lost its lease cannot have the job ${verdict.kind}`, async () => {
-      const queue = stage.queue();
-      const late = await stage.running(queue);
-      const lease = await stage.lapse(queue);
-      await stage.storage.takeBack([{ ...lease, kind: 'lapsed' }]);
-      expect(await stage.settle(late, verdict)).toBe('lease-lost');
-      const present = await stage.claimOne(queue);
-      const before = await stage.record(late.id);
-      expect(await stage.settle(late, verdict)).toBe('lease-lost');
-      expect(await stage.record(late.id)).toEqual(before);
-      await stage.settle(present, { kind: 'completed', result: '"mine"' });
-      expect(await stage.settle(late, verdict)).toBe('already-final');
-      expect(await stage.record(late.id)).toMatchObject({ status: 'completed', result: '"mine"' });
-    });
-  }
-
-  test('a lease past its end that nobody took back still settles', async () => {
-    const job = await stage.running(stage.queue());
-    stage.advance(10 * LEASE);
-    expect(await stage.settle(job, done)).toBe('done');
-  });
-
-  test('a job that never ran, was deleted, or was never there is settled by nobody', async () => {
-    const queue = stage.queue();
-    const pending = await stage.add(queue);
-    const gone = await stage.add(queue);
-    await stage.storage.delete(gone);
-    const unknown = stage.newJob(queue).id;
-    const token = stage.token();
-    const outcomes = await stage.storage.settle(
-      [pending, gone, unknown].map((id) => settlement({ id, token })),
-    );
-    expect(outcomes).toEqual(['lease-lost', 'already-final', 'already-final']);
-    expect((await stage.record(pending)).status).toBe('pending');
-  });
-
   test('outcomes stand in order, and one lost lease changes nothing for its neighbours', async () => {
     const queue = stage.queue();
     await stage.addMany(queue, 5);
@@ -220,37 +154,6 @@ export function settleSuite(stage: Stage): void {
     expect(await stage.statuses(ids)).toEqual(['buried', 'cancelled', 'completed', 'pending', 'pending']);
   });
 
-  for (const verdict of [...endingVerdicts(), ...returningVerdicts()]) {
-    test(`a job that is gone does not keep its neighbour in one call from being ${verdict.kind}`, async () => {
-      const queue = stage.queue();
-      const job = await stage.running(queue);
-      const [before, behind] = stage.newJobs(queue, 2).map(({ id }) => ({ id, token: job.token }));
-      if (!before || !behind) throw new Error('two leases');
-      const call = [before, job, behind].map((lease) => settlement(lease, verdict));
-      expect(await stage.storage.settle(call)).toEqual(['already-final', 'done', 'already-final']);
-      expect((await stage.record(job.id)).status).not.toBe('processing');
-    });
-  }
-
-  test('the same lease twice in one call is ended once, by the first', async () => {
-    const queue = stage.queue();
-    await stage.addMany(queue, 2);
-    const [one, two] = await stage.claim(queue);
-    if (!one || !two) throw new Error('two jobs');
-    const retry: Verdict = { kind: 'retry', delayMs: 0, errors: failure() };
-    expect(
-      await stage.storage.settle([
-        settlement(one),
-        settlement(one, retry),
-        settlement(two, retry),
-        settlement(two),
-      ]),
-    ).toEqual(['done', 'done', 'done', 'lease-lost']);
-    expect(await stage.record(one.id)).toMatchObject({ status: 'completed', attempts: 0 });
-    expect(await stage.record(two.id)).toMatchObject({ status: 'pending', attempts: 1 });
-    expect((await stage.stats(queue)).completed).toBe(1);
-  });
-
   test('an empty call is answered by an empty answer', async () => {
     expect(await stage.storage.settle([])).toEqual([]);
   });
@@ -267,76 +170,4 @@ export function settleSuite(stage: Stage): void {
     expect((await stage.record(claimed[617]?.id ?? '')).result).toBe('617');
     expect(await stage.stats(queue)).toMatchObject({ processing: 0, completed: 1_000 });
   });
-
-  test('two objects that end the same lease at once end it once', async () => {
-    await using other = await stage.another();
-    const queue = stage.queue();
-    await stage.addMany(queue, 20);
-    const claimed = await stage.claim(queue);
-    const [mine, theirs] = await Promise.all([
-      stage.storage.settle(claimed.map((job) => settlement(job, { kind: 'completed', result: '"a"' }))),
-      other.storage.settle(
-        claimed.map((job) => settlement(job, { kind: 'retry', delayMs: 0, errors: failure() })),
-      ),
-    ]);
-    for (const [index, { id }] of claimed.entries()) {
-      const record = await stage.record(id);
-      if (record.status === 'completed') {
-        expect([mine[index], theirs[index], record.attempts]).toEqual(['done', 'done', 0]);
-      } else {
-        expect([mine[index], theirs[index], record.attempts]).toEqual(['lease-lost', 'done', 1]);
-      }
-    }
-  });
-
-  test('an exchange settles first and claims what that frees', async () => {
-    const queue = stage.queue();
-    const job = await stage.running(queue);
-    const next = await stage.add(queue);
-    const retry = settlement(job, { kind: 'put-back', delayMs: 0, reason: 'later' });
-    const { settled, claimed } = await stage.storage.exchange([retry], stage.request(queue));
-    expect(settled).toEqual(['done']);
-    expect(claimed.map(({ id }) => id)).toEqual([job.id, next]);
-  });
-
-  test('an exchange repeated after its answer was lost gives the same answer', async () => {
-    const queue = stage.queue();
-    const job = await stage.running(queue);
-    await stage.addMany(queue, 4);
-    const request = stage.request(queue, { limit: 2 });
-    const first = await stage.storage.exchange([settlement(job)], request);
-    const again = await stage.storage.exchange([settlement(job)], request);
-    expect(again.settled).toEqual(['done']);
-    expect(new Set(again.claimed.map(({ id }) => id))).toEqual(new Set(first.claimed.map(({ id }) => id)));
-    expect(await stage.stats(queue)).toMatchObject({ claimable: 2, processing: 2, completed: 1 });
-  });
-
-  test('an exchange with nothing to settle or nothing to take does the other half', async () => {
-    const queue = stage.queue();
-    const id = await stage.add(queue);
-    const taken = await stage.storage.exchange([], stage.request(queue));
-    expect([taken.settled, taken.claimed.map((job) => job.id)]).toEqual([[], [id]]);
-    const job = taken.claimed[0];
-    if (!job) throw new Error('one job');
-    expect(await stage.storage.exchange([settlement(job)], stage.request(queue))).toEqual({
-      settled: ['done'],
-      claimed: [],
-    });
-  });
-}
-
-function endingVerdicts(): Verdict[] {
-  return [
-    { kind: 'completed', result: '{"ok":true}' },
-    { kind: 'buried', reason: 'non-retriable', errors: failure() },
-    { kind: 'cancelled', reason: 'no' },
-  ];
-}
-
-function returningVerdicts(): Verdict[] {
-  return [
-    { kind: 'retry', delayMs: MINUTE, errors: failure() },
-    { kind: 'snoozed', delayMs: MINUTE },
-    { kind: 'put-back', delayMs: MINUTE, reason: 'drain' },
-  ];
 }

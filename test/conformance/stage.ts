@@ -201,15 +201,21 @@ export class Stage {
     return jobs;
   }
 
-  /** Pages through all expired leases; those of this queue. */
-  async expired(queue: string, expiredForMs = 0, limit = 1_000): Promise<ExpiredLease[]> {
+  /**
+   * Pages through all expired leases; those of this queue. `sinceMs` leaves out leases that ended before it, as other
+   * tests leave some.
+   */
+  async expired(
+    queue: string,
+    { expiredForMs = 0, limit = 1_000, sinceMs = 0 } = {},
+  ): Promise<ExpiredLease[]> {
     const found: ExpiredLease[] = [];
-    let after: { leaseUntilMs: number; id: string } | undefined;
+    let after = { leaseUntilMs: sinceMs, id: '00000000-0000-7000-8000-000000000000' };
     for (;;) {
       const page = await this.storage.expired({
         expiredForMs,
         limit,
-        ...(after === undefined ? {} : { after }),
+        ...(after.leaseUntilMs > 0 ? { after } : {}),
       });
       found.push(...page);
       const last = page.at(-1);

@@ -1,15 +1,22 @@
 import { afterAll, beforeAll, describe } from 'vitest';
+import { aloneSuite } from './alone.suite.js';
 import { claimSuite } from './claim.suite.js';
 import { controlSuite } from './control.suite.js';
 import { dependenciesSuite } from './dependencies.suite.js';
 import { enqueueSuite } from './enqueue.suite.js';
+import { exchangeSuite } from './exchange.suite.js';
+import { failedParentsSuite } from './failed-parents.suite.js';
 import { faultsSuite } from './faults.suite.js';
+import { idempotencySuite } from './idempotency.suite.js';
 import { inspectSuite } from './inspect.suite.js';
+import { leasesSuite } from './leases.suite.js';
 import { logSuite } from './log.suite.js';
+import { lostLeasesSuite } from './lost-leases.suite.js';
 import { purgeSuite } from './purge.suite.js';
 import { recoverySuite } from './recovery.suite.js';
 import { settleSuite } from './settle.suite.js';
 import { type EngineFixture, type EngineUnderTest, Stage } from './stage.js';
+import { statsSuite } from './stats.suite.js';
 import { textsSuite } from './texts.suite.js';
 import { uniqueSuite } from './unique.suite.js';
 import { watchSuite } from './watch.suite.js';
@@ -19,13 +26,20 @@ export type { EngineFixture, EngineUnderTest } from './stage.js';
 
 const areas = {
   enqueue: enqueueSuite,
+  unique: uniqueSuite,
+  idempotency: idempotencySuite,
   claim: claimSuite,
+  alone: aloneSuite,
   settle: settleSuite,
+  exchange: exchangeSuite,
+  'lost leases': lostLeasesSuite,
+  leases: leasesSuite,
   recovery: recoverySuite,
   control: controlSuite,
   dependencies: dependenciesSuite,
-  unique: uniqueSuite,
+  'failed parents': failedParentsSuite,
   inspect: inspectSuite,
+  stats: statsSuite,
   texts: textsSuite,
   log: logSuite,
   workers: workersSuite,
