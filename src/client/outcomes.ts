@@ -20,8 +20,7 @@ export const cancel = (reason?: string): Outcome => ({
   reason: reason ?? null,
 });
 
-export const isOutcome = (value: unknown): value is Outcome =>
-  typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[outcomeBrand] === true;
+export const isOutcome = (value: unknown): value is Outcome => hasBrand(value, outcomeBrand);
 
 /** Thrown by a handler: try again after `delay` instead of the job's backoff. Charged as an attempt. */
 export class RetryAfter extends Error {
@@ -43,11 +42,18 @@ export class NonRetriable extends Error {
   }
 }
 
-const hasBrand = (error: unknown, brand: string): boolean =>
-  typeof error === 'object' &&
-  error !== null &&
-  (error as Record<symbol, unknown>)[Symbol.for(brand)] === true;
+/** Handlers return and throw anything, proxies that throw when looked at included: those carry no mark of ours. */
+function hasBrand(value: unknown, brand: symbol): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    return Reflect.get(value, brand) === true;
+  } catch {
+    // A revoked proxy, or a trap that throws.
+    return false;
+  }
+}
 
-export const isRetryAfter = (error: unknown): error is RetryAfter => hasBrand(error, 'millrace.retry-after');
+export const isRetryAfter = (error: unknown): error is RetryAfter =>
+  hasBrand(error, Symbol.for('millrace.retry-after'));
 export const isNonRetriable = (error: unknown): error is NonRetriable =>
-  hasBrand(error, 'millrace.non-retriable');
+  hasBrand(error, Symbol.for('millrace.non-retriable'));

@@ -36,7 +36,12 @@ const totalCapBytes = 256 * 1024;
  * NUL and lone surrogates, which some databases refuse, are made printable.
  */
 export function describeFailure(error: unknown): FailureRecord {
-  return describe(error, causeDepth, new Set());
+  try {
+    return describe(error, causeDepth, new Set());
+  } catch {
+    // Something inside it throws even when asked what it is (a revoked proxy is neither a list nor none).
+    return { name: 'NonError', message: 'thrown value: one that cannot be read' };
+  }
 }
 
 function describe(error: unknown, depth: number, seen: Set<unknown>): FailureRecord {
