@@ -2,7 +2,7 @@ import { describeValue } from '../internal/describe-value.js';
 import type { Duration } from '../internal/duration.js';
 import { parseDuration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
-import { type Logger, silentLogger } from '../internal/logger.js';
+import { guardedLogger, type Logger, silentLogger } from '../internal/logger.js';
 import { nearestName } from '../internal/nearest-name.js';
 import {
   resolveSettings,
@@ -68,7 +68,8 @@ export function resolveOptions(
   options: MillraceOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): ResolvedMillraceOptions {
-  const { database, jobs = [], logger = silentLogger, dispatchTimeout, migrate = 'check', clock } = options;
+  const { database, jobs = [], dispatchTimeout, migrate = 'check', clock } = options;
+  const logger = options.logger === undefined ? silentLogger : guardedLogger(options.logger);
   const settings = options.settings ?? settingsOf(options, env, logger);
   const where = database ?? settings.database;
   if (typeof where === 'string') parseDatabaseUrl(where);

@@ -24,6 +24,8 @@ export interface ContextPorts {
 
 const maxLines = 1_000;
 const progressEveryMs = 1_000;
+/** A line is cut at 8 KB, and cut JSON is none: 6 bytes a character at most, as `\\u0000`. */
+const longestNote = 1_000;
 
 /** Members are made on first use: a handler that looks at nothing but its input pays for nothing else. */
 export class AttemptContext implements JobContext<unknown> {
@@ -73,7 +75,11 @@ export class AttemptContext implements JobContext<unknown> {
   }
 
   progress = (done: number, total?: number, note?: string): void => {
-    const text = JSON.stringify({ done: finite(done), total: finite(total), note });
+    const text = JSON.stringify({
+      done: finite(done),
+      total: finite(total),
+      note: note === undefined ? undefined : textOf(note).slice(0, longestNote),
+    });
     const now = performance.now();
     if (now - this.#progressAt < progressEveryMs) {
       this.#pendingProgress = text;
@@ -106,12 +112,9 @@ export class AttemptContext implements JobContext<unknown> {
 
   #write(level: NewLogLine['level'], message: string, fields?: LogFields): void {
     const { id, name } = this.#attempt.job;
-    this.#ports.logger[level](String(message), { job: id, name, ...fields });
-    this.#send(
-      'log',
-      level,
-      fields === undefined ? String(message) : `${String(message)} ${fieldsText(fields)}`,
-    );
+    const text = textOf(message);
+    this.#ports.logger[level](text, { job: id, name, ...fields });
+    this.#send('log', level, fields === undefined ? text : `${text} ${fieldsText(fields)}`);
   }
 
   #send(kind: NewLogLine['kind'], level: NewLogLine['level'], text: string): void {
@@ -126,6 +129,15 @@ export class AttemptContext implements JobContext<unknown> {
       level,
       text,
     });
+  }
+}
+
+/** Handlers written in JavaScript log anything. */
+function textOf(value: unknown): string {
+  try {
+    return String(value);
+  } catch {
+    return '[text could not be written]';
   }
 }
 
