@@ -12,6 +12,7 @@
 import { randomBytes } from 'node:crypto';
 import { aborted } from '../internal/aborted.js';
 import { MillraceError } from '../internal/errors.js';
+import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
 import { Service, type StopOptions } from '../internal/service.js';
 import type { WorkerHost } from './host.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
@@ -133,18 +134,18 @@ export class Worker extends Service {
   async #untilNothingRuns(life: WorkerLife, ms: number): Promise<void> {
     const over = new AbortController();
     let endsAtMs = Number.POSITIVE_INFINITY;
-    let timer: NodeJS.Timeout | undefined;
+    let timer: LongTimeout | undefined;
     this.#hasten = (deadlineMs) => {
       if (performance.now() + deadlineMs >= endsAtMs) return;
       endsAtMs = performance.now() + deadlineMs;
-      clearTimeout(timer);
-      timer = setTimeout(() => over.abort(), deadlineMs);
+      timer?.cancel();
+      timer = setLongTimeout(() => over.abort(), deadlineMs);
     };
     this.#hasten(ms);
     using wait = aborted(over.signal);
     while (life.runner.size > 0 && !over.signal.aborted) await Promise.race([this.#change(), wait.fired]);
     this.#hasten = null;
-    clearTimeout(timer);
+    timer?.cancel();
   }
 
   #change(): Promise<void> {
