@@ -103,6 +103,8 @@ export class ExchangeLoop {
     using over = aborted(signal);
     while (this.#options.outbox.size > 0 && !signal.aborted) {
       if (this.#current === null) this.#go();
+      // Nothing waits: what is still in flight was given up, and waiting for it here would never leave the tick.
+      if (this.#current === null) return;
       await Promise.race([this.#current, over.fired]);
     }
   }
@@ -195,19 +197,28 @@ export class ExchangeLoop {
     settlements: readonly Settlement[],
     request: ClaimRequest | null,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] } | null> {
+    try {
+      return await this.#untilAnswered(() => this.#once(settlements, request), settlements.length > 0);
+    } catch (error) {
+      return await this.#salvage(settlements, error);
+    }
+  }
+
+  /** Repeats a call while that may help. Null: closed before storage answered. Rejects with what waiting can't cure. */
+  async #untilAnswered<T>(call: () => Promise<T>, hasResults = true): Promise<T | null> {
     for (let tries = 0; ; tries += 1) {
       try {
-        const answer = await this.#once(settlements, request);
+        const answer = await call();
         if (tries > 0) this.#options.onUp();
         return answer;
       } catch (error) {
-        if (!isMillraceError(error) || !error.retryable) return await this.#salvage(settlements, error);
+        if (!isMillraceError(error) || !error.retryable) throw error;
         this.#options.onDown(error);
         const capMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries);
         await delay(capMs * this.#options.random(), undefined, { signal: this.#closing.signal }).catch(
           () => undefined,
         );
-        if (this.#isClosed && settlements.length === 0) return null;
+        if (this.#isClosed && !hasResults) return null;
         if (this.#closing.signal.aborted && tries > 0) return null;
       }
     }
@@ -227,17 +238,18 @@ export class ExchangeLoop {
   async #salvage(
     settlements: readonly Settlement[],
     error: unknown,
-  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] } | null> {
     this.#options.logger.error('storage refused an exchange; its results are settled one by one', {
       error,
       results: settlements.length,
     });
     if (settlements.length === 0)
       await delay(this.#options.pollMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
-    return {
-      settled: await settleOneByOne(this.#options.storage, settlements, this.#options.logger),
-      claimed: [],
-    };
+    const { storage, logger } = this.#options;
+    const settle = (one: Settlement): Promise<SettleOutcome[] | null> =>
+      this.#untilAnswered(() => storage.settle([one]));
+    const settled = await settleOneByOne(settle, settlements, logger);
+    return settled === null ? null : { settled, claimed: [] };
   }
 
   /** Dry: until a wake-up comes, look again by the timer. */

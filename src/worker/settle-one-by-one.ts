@@ -1,44 +1,42 @@
-import { isMillraceError } from '../internal/errors.js';
 import { appendFailure, describeFailure } from '../internal/failure.js';
 import type { Logger } from '../internal/logger.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
-import type { Storage } from '../storage/storage.js';
+
+/** Waits for storage as long as that may help; null: no longer. Rejects when storage refuses for good. */
+type Settle = (settlement: Settlement) => Promise<SettleOutcome[] | null>;
 
 /**
  * After a batch was refused for good: each settlement by itself, and one that is refused again with its texts replaced
  * by a short note. The failure of a failure write still ends the job; if even that is refused, its lease lapses.
+ * Storage that is only away replaces nothing. Null: given up before all had their answer.
  */
 export async function settleOneByOne(
-  storage: Storage,
+  settle: Settle,
   settlements: readonly Settlement[],
   logger: Logger,
-): Promise<SettleOutcome[]> {
+): Promise<SettleOutcome[] | null> {
   const outcomes: SettleOutcome[] = [];
   for (const settlement of settlements) {
-    outcomes.push(
-      (await trySettle(storage, settlement, logger)) ??
-        (await trySettle(storage, withoutTexts(settlement), logger)) ??
-        'lease-lost',
-    );
+    let outcome = await trySettle(settle, settlement, logger);
+    if (outcome === 'refused') outcome = await trySettle(settle, withoutTexts(settlement), logger);
+    if (outcome === null) return null;
+    outcomes.push(outcome === 'refused' ? 'lease-lost' : outcome);
   }
   return outcomes;
 }
 
 async function trySettle(
-  storage: Storage,
+  settle: Settle,
   settlement: Settlement,
   logger: Logger,
-): Promise<SettleOutcome | null> {
-  for (let tries = 0; tries < 3; tries += 1) {
-    try {
-      const [outcome] = await storage.settle([settlement]);
-      return outcome ?? null;
-    } catch (error) {
-      logger.error('a result could not be stored', { job: settlement.id, kind: settlement.kind, error });
-      if (!isMillraceError(error) || !error.retryable) return null;
-    }
+): Promise<SettleOutcome | 'refused' | null> {
+  try {
+    const outcomes = await settle(settlement);
+    return outcomes === null ? null : (outcomes[0] ?? 'refused');
+  } catch (error) {
+    logger.error('a result could not be stored', { job: settlement.id, kind: settlement.kind, error });
+    return 'refused';
   }
-  return null;
 }
 
 function withoutTexts(settlement: Settlement): Settlement {
