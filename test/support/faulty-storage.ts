@@ -1,6 +1,1 @@
-export {
-  type Fault,
-  type FaultPlan,
-  type FaultyStorage,
-  faultyStorage,
-} from '../../src/testing/faulty-storage.js';
+export { type Fault, faultyStorage } from '../../src/testing/faulty-storage.js';

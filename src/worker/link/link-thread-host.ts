@@ -19,10 +19,13 @@ const startDeadlineMs = 30_000;
 
 /** The file of the thread, or null where it is not at hand (a bundled application). Sources run by a test runner use the built file. */
 export function linkThreadFile(): string | null {
-  const here = fileURLToPath(import.meta.url);
+  // Bundled as CommonJS there is no import.meta.
+  const url: string | undefined = import.meta.url;
+  if (url === undefined) return null;
+  const here = fileURLToPath(url);
   const file = here.endsWith('.ts')
     ? here.replace(/([\\/])src([\\/]worker[\\/]link[\\/]).*$/, '$1dist$2link-thread.js')
-    : fileURLToPath(new URL('./link-thread.js', import.meta.url));
+    : fileURLToPath(new URL('./link-thread.js', url));
   return existsSync(file) ? file : null;
 }
 
