@@ -10,9 +10,11 @@ import { faultsSuite } from './faults.suite.js';
 import { idempotencySuite } from './idempotency.suite.js';
 import { inspectSuite } from './inspect.suite.js';
 import { leasesSuite } from './leases.suite.js';
+import { lifecycleSuite } from './lifecycle.suite.js';
 import { logSuite } from './log.suite.js';
 import { lostLeasesSuite } from './lost-leases.suite.js';
 import { purgeSuite } from './purge.suite.js';
+import { racesSuite } from './races.suite.js';
 import { recoverySuite } from './recovery.suite.js';
 import { settleSuite } from './settle.suite.js';
 import { type EngineFixture, type EngineUnderTest, Stage } from './stage.js';
@@ -45,6 +47,8 @@ const areas = {
   workers: workersSuite,
   purge: purgeSuite,
   watch: watchSuite,
+  lifecycle: lifecycleSuite,
+  races: racesSuite,
   faults: faultsSuite,
 };
 
