@@ -46,9 +46,10 @@ export interface ExpiredLease extends Lease {
 }
 
 /** What the rescuer decided about an expired lease; guarded by token and by the `leaseUntilMs` that it saw. */
-export type TakeBack = Lease & { readonly leaseUntilMs: number } &
+export type TakeBack = Lease & {
+  readonly leaseUntilMs: number;
+} & /** It never started: lapses + 1, its due time kept. */
   (
-    /** It never started: lapses + 1, its due time kept. */
     | { readonly kind: 'lapsed' }
     /** It died: deaths + 1, due after `delayMs`; `alone` from then on it runs only by a claim with `alone`. */
     | { readonly kind: 'died'; readonly delayMs: number; readonly alone: boolean; readonly errors: string }
@@ -67,4 +68,10 @@ export type TakeBackOutcome = 'done' | 'renewed';
  * - `already-final` / `not-found` / `not-allowed` (this status has no such transition): nothing was changed.
  * - `duplicate`: a retry would need a unique key that another job holds.
  */
-export type ControlOutcome = 'done' | 'requested' | 'already-final' | 'not-found' | 'not-allowed' | 'duplicate';
+export type ControlOutcome =
+  | 'done'
+  | 'requested'
+  | 'already-final'
+  | 'not-found'
+  | 'not-allowed'
+  | 'duplicate';

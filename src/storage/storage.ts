@@ -33,7 +33,14 @@ import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from './claimed-job.j
 import type { LogLine, NewLogLine } from './job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from './job-record.js';
 import type { EnqueueOutcome, NewJob } from './new-job.js';
-import type { ControlOutcome, ExpiredLease, SettleOutcome, Settlement, TakeBack, TakeBackOutcome } from './settlement.js';
+import type {
+  ControlOutcome,
+  ExpiredLease,
+  Settlement,
+  SettleOutcome,
+  TakeBack,
+  TakeBackOutcome,
+} from './settlement.js';
 import type { AdminState, WorkerRecord, WorkerReport } from './worker-record.js';
 
 export interface Storage {
@@ -59,7 +66,10 @@ export interface Storage {
   /** Ends leases, at most 1,000 a call; outcomes stand in the same order. A stop request turns every kind but `completed` into what it asks for (reason `operator`); what the attempt itself did (charge, errors) is recorded all the same. Releases, buries or cancels dependents in the same transaction. A repeat answers `done` where the job is final under this token, else `lease-lost`. */
   settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]>;
   /** `settle` and then `claim`, in one round trip and commit where the engine can. Each keeps its own rules for a repeat. */
-  exchange(settlements: readonly Settlement[], request: ClaimRequest): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }>;
+  exchange(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }>;
   /** Marks held jobs as started, so that a death of the worker counts. Returns the ids whose lease is lost. */
   markStarted(leases: readonly Lease[]): Promise<string[]>;
   /** Extends every lease of the incarnation to now + `leaseMs`, also one past its end that nobody took back, and returns what it holds. */
@@ -67,11 +77,18 @@ export interface Storage {
   /** What the incarnation holds, extending nothing. */
   held(incarnation: string): Promise<HeldLease[]>;
   /** When an idle worker should look again: ms until the next pending job of these queues and names falls due (0 = one is due now; null = none waits), those that must run alone left out, and whether one of these is due. Paused queues count as empty. */
-  peek(queues: readonly string[], names: readonly string[]): Promise<{ dueInMs: number | null; aloneDue: boolean }>;
+  peek(
+    queues: readonly string[],
+    names: readonly string[],
+  ): Promise<{ dueInMs: number | null; aloneDue: boolean }>;
 
   // ── recovery ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** Leases that ended at least `expiredForMs` ago, oldest first; pages by `after` (the last one seen). */
-  expired(request: { expiredForMs: number; limit: number; after?: { leaseUntilMs: number; id: string } }): Promise<ExpiredLease[]>;
+  expired(request: {
+    expiredForMs: number;
+    limit: number;
+    after?: { leaseUntilMs: number; id: string };
+  }): Promise<ExpiredLease[]>;
   /** Applies the rescuer's decisions, each guarded by token and by the lease end it saw. A stop request recorded in the meantime goes before every kind, as in `settle`. Dependents follow as in `settle`. */
   takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]>;
   /** Sweep: ends the waiting of blocked jobs whose parents are all final (or gone), up to `limit`; returns how many it moved. In a healthy system 0. */
@@ -91,7 +108,11 @@ export interface Storage {
   setPaused(queue: string, paused: boolean): Promise<void>;
   pausedQueues(): Promise<string[]>;
   /** Deletes final rows of these statuses that ended at least `olderThanMs` ago (for completed and cancelled ones the row's own `retentionMs` goes before it), with their log and keys but for a unique period that still runs, never one that a job which is not final waits for or waited for; up to `limit`, returns how many. */
-  purge(request: { statuses: readonly ('completed' | 'buried' | 'cancelled')[]; olderThanMs: number; limit: number }): Promise<number>;
+  purge(request: {
+    statuses: readonly ('completed' | 'buried' | 'cancelled')[];
+    olderThanMs: number;
+    limit: number;
+  }): Promise<number>;
   /** Deletes log lines older than `olderThanMs`, unique periods that have passed, and workers whose last word (heartbeat or goodbye) is a day old; up to `limit` each. */
   purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number>;
 
@@ -112,7 +133,10 @@ export interface Storage {
 
   // ── workers and duties ────────────────────────────────────────────────────────────────────────────────────────
   /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`. */
-  register(report: WorkerReport, aliveMs: number): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }>;
+  register(
+    report: WorkerReport,
+    aliveMs: number,
+  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }>;
   /** Refreshes it. `unknown`: no registration of this id and incarnation, or it said goodbye; register again. */
   heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }>;
   /** Marks it as gone (it said goodbye). */
