@@ -26,6 +26,7 @@ export class NotifySession {
   readonly #probeChannel = `millrace_probe_${randomBytes(8).toString('hex')}`;
   #onProbe: (() => void) | null = null;
   #isListening = false;
+  #tail: Promise<void> = Promise.resolve();
 
   private constructor(client: Client, options: NotifySessionOptions, events: NotifySessionEvents) {
     const { channel, answerMs = defaultAnswerMs } = options;
@@ -89,8 +90,14 @@ export class NotifySession {
     return (this.#client.pg as unknown as { processID?: number }).processID;
   }
 
-  /** Utility statements without parameters: nothing is planned, nothing is prepared. */
-  async #query(text: string): Promise<void> {
+  /** Utility statements without parameters: nothing is planned, nothing is prepared. One after the other. */
+  #query(text: string): Promise<void> {
+    const turn = this.#tail.then(() => this.#send(text));
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #send(text: string): Promise<void> {
     try {
       await withDeadline(this.#client.pg.query(text), { ms: this.#answerMs, name: 'PostgreSQL, wake-ups' });
     } catch (error) {
