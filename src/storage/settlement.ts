@@ -46,18 +46,17 @@ export interface ExpiredLease extends Lease {
 }
 
 /** What the rescuer decided about an expired lease; guarded by token and by the `leaseUntilMs` that it saw. */
-export type TakeBack = Lease & {
-  readonly leaseUntilMs: number;
-} & /** It never started: lapses + 1, its due time kept. */
-  (
-    | { readonly kind: 'lapsed' }
-    /** It died: deaths + 1, due after `delayMs`; `alone` from then on it runs only by a claim with `alone`. */
-    | { readonly kind: 'died'; readonly delayMs: number; readonly alone: boolean; readonly errors: string }
-    /** Poison: deaths + 1, buried with reason `poison`. */
-    | { readonly kind: 'poison'; readonly errors: string }
-    /** Its stop request is carried out. */
-    | { readonly kind: 'stopped' }
-  );
+export type TakeBack = Lease & { readonly leaseUntilMs: number } & TakeBackKind;
+
+type TakeBackKind =
+  /** It never started: lapses + 1, its due time kept. */
+  | { readonly kind: 'lapsed' }
+  /** It died: deaths + 1, due after `delayMs`; `alone` from then on it runs only by a claim with `alone`. */
+  | { readonly kind: 'died'; readonly delayMs: number; readonly alone: boolean; readonly errors: string }
+  /** Poison: deaths + 1, buried with reason `poison`. */
+  | { readonly kind: 'poison'; readonly errors: string }
+  /** Its stop request is carried out. */
+  | { readonly kind: 'stopped' };
 
 /** `renewed`: the lease was extended, settled or taken in the meantime; nothing was changed. */
 export type TakeBackOutcome = 'done' | 'renewed';
