@@ -45,7 +45,7 @@ export async function openConnection(options: OpenOptions): Promise<OpenConnecti
   const name = 'preparing the connection';
   try {
     const ms = Math.max(endsAt - performance.now(), 1);
-    const server = await withDeadline(prepare(driver, options.statementTimeoutMs), { ms, name });
+    const server = await withDeadline(prepare(driver, options), { ms, name });
     return { driver, server };
   } catch (error) {
     driver.drop();
@@ -54,9 +54,14 @@ export async function openConnection(options: OpenOptions): Promise<OpenConnecti
   }
 }
 
-async function prepare(driver: DriverConnection, statementTimeoutMs: number): Promise<Server> {
+async function prepare(
+  driver: DriverConnection,
+  { several, statementTimeoutMs }: OpenOptions,
+): Promise<Server> {
   const server = await identify(driver);
-  await prepareSession(driver, server, statementTimeoutMs);
+  await prepareSession(driver);
+  if (!several) await limitStatements(driver, server, statementTimeoutMs);
+  await verifySession(driver, server);
   return server;
 }
 
@@ -65,39 +70,49 @@ async function identify(driver: DriverConnection): Promise<Server> {
     driver,
     sql`select version(), @@session.max_allowed_packet`,
   );
-  const text = String(version);
-  const isMariaDb = /mariadb/i.test(text);
-  // Old MariaDB servers put 5.5.5- before their version for the sake of replication.
-  const numbers =
-    /(\d+)\.(\d+)\.(\d+)/
-      .exec(text.replace(/^5\.5\.5-/, ''))
-      ?.slice(1)
-      .map(Number) ?? [];
-  const label = `${isMariaDb ? 'MariaDB' : 'MySQL'} ${numbers.join('.')}`;
-  if (isOlder(numbers, isMariaDb ? oldest.mariaDb : oldest.mysql)) {
-    const message = expectedGot({
-      what: 'database server',
-      expected: 'MySQL 8.0.1 or MariaDB 10.6, or newer',
-      got: text,
-    });
-    throw new MillraceError('database-too-old', message, { details: { version: text } });
-  }
-  return { isMariaDb, label, maxPacketBytes: Number(maxPacketBytes) };
+  return serverOf(String(version), Number(maxPacketBytes));
 }
 
-async function prepareSession(driver: DriverConnection, server: Server, timeoutMs: number): Promise<void> {
+/**
+ * What a version text says.
+ *
+ * @throws MillraceError `database-too-old`
+ */
+export function serverOf(version: string, maxPacketBytes: number): Server {
+  const isMariaDb = /mariadb/i.test(version);
+  // Old MariaDB servers put 5.5.5- before their version for the sake of replication.
+  const found = /(\d+)\.(\d+)\.(\d+)/.exec(version.replace(/^5\.5\.5-/, ''));
+  const numbers = (found?.slice(1) ?? []).map(Number);
+  if (isOlder(numbers, isMariaDb ? oldest.mariaDb : oldest.mysql)) {
+    const expected = 'MySQL 8.0.1 or MariaDB 10.6, or newer';
+    throw new MillraceError(
+      'database-too-old',
+      expectedGot({ what: 'database server', expected, got: version }),
+      { details: { version } },
+    );
+  }
+  return { isMariaDb, label: `${isMariaDb ? 'MariaDB' : 'MySQL'} ${numbers.join('.')}`, maxPacketBytes };
+}
+
+async function prepareSession(driver: DriverConnection): Promise<void> {
   const settings = sql`set session sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
     time_zone = '+00:00', autocommit = 1, innodb_lock_wait_timeout = ${lockWaitS},
     sql_select_limit = default, sql_safe_updates = 0, sql_auto_is_null = 0`;
   await driver.query(settings.text, 1);
   await driver.query(sql`set session transaction isolation level read committed`.text, 1);
-  // The server gives up by itself a little after we do, so that nothing runs on for ever once we left.
+}
+
+/**
+ * The server gives up by itself a little after we do, so that nothing runs on for ever once we left. Not where packets
+ * are sent: MariaDB arms a timer for each statement, which costs a lone enqueue a tenth of its time, and there every
+ * statement is bounded by an index and by the wait for a lock.
+ */
+async function limitStatements(driver: DriverConnection, server: Server, timeoutMs: number): Promise<void> {
   const limitMs = int(Math.ceil(timeoutMs * 1.5));
   const limit = server.isMariaDb
     ? sql`set session max_statement_time = ${limitMs} / 1000`
     : sql`set session max_execution_time = ${limitMs}`;
   await driver.query(limit.text, 1);
-  await verifySession(driver, server);
 }
 
 async function verifySession(driver: DriverConnection, server: Server): Promise<void> {

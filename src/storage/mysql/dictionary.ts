@@ -1,3 +1,4 @@
+import { expectedGot, MillraceError } from '../../internal/errors.js';
 import type { Session } from './session.js';
 import { list, type Sql, sql } from './sql.js';
 
@@ -29,7 +30,7 @@ export class Dictionary {
       bytes(name),
     ]);
     const made = await this.find(name);
-    if (made === undefined) throw new Error(`the name ${JSON.stringify(name)} was written and is not there`);
+    if (made === undefined) throw tooLong(name);
     return made;
   }
 
@@ -89,5 +90,14 @@ export class Dictionary {
     this.#nameOf.set(id, name);
   }
 }
+
+/** The column's width; `insert ignore` cuts what is longer. */
+const mostBytes = 764;
+
+const tooLong = (name: string): MillraceError =>
+  new MillraceError(
+    'option-invalid',
+    expectedGot({ what: 'name', expected: `at most ${mostBytes} bytes of UTF-8`, got: name }),
+  );
 
 const bytes = (name: string): Buffer => Buffer.from(name, 'utf8');

@@ -57,7 +57,8 @@ export class Schema implements MigrationTarget {
   /** Held by the connection: it is gone with it. */
   async lock(): Promise<AsyncDisposable> {
     const { database, tablePrefix, lockTimeoutMs } = this.#options;
-    const name = hexText(`millrace-${sha256Hex(`${database}/${tablePrefix}`).slice(0, lockNameDigits)}`);
+    // As text: MySQL refuses a name of bytes.
+    const name = sql`convert(${hexText(`millrace-${sha256Hex(`${database}/${tablePrefix}`).slice(0, lockNameDigits)}`)} using utf8mb4)`;
     const waitS = Math.max(Math.floor(lockTimeoutMs / 1000) - 1, 1);
     const [result] = await this.#session.send(
       'waiting for another migration',
