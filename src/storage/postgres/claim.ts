@@ -2,6 +2,7 @@ import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.
 import { textArray, uuidArray } from './arrays.js';
 import { aloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
+import { inIdOrder } from './id-order.js';
 import { type ClaimQueries, claimQueries, fieldSeparator, rowSeparator } from './queries/claim.js';
 import { intOf, intOrNull, type Row, textOf } from './statement.js';
 
@@ -71,9 +72,10 @@ export class Claims {
 
   async markStarted(leases: readonly Lease[]): Promise<string[]> {
     if (leases.length === 0) return [];
+    const ordered = inIdOrder(leases);
     const rows = await this.#context.connection.run(this.queries.markStarted, [
-      uuidArray(leases.map((lease) => lease.id)),
-      uuidArray(leases.map((lease) => lease.token)),
+      uuidArray(ordered.map((lease) => lease.id)),
+      uuidArray(ordered.map((lease) => lease.token)),
     ]);
     if (rows.length === leases.length) return [];
     const held = new Set(rows.map(([id]) => id));

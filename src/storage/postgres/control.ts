@@ -101,23 +101,25 @@ export class Control {
     let purged = 0;
     for (const status of new Set(request.statuses)) {
       if (purged >= request.limit) break;
-      const values = [
-        statusCode[status],
-        Math.round(request.olderThanMs),
-        this.#context.offsetMs(),
-        request.limit - purged,
-      ];
-      const rows = await this.#context.connection.run(this.#queries.purgeable, values);
-      if (rows.length === 0) continue;
-      const ids = rows.map(([id]) => textOf(id));
-      const [count] = await this.#context.connection.run(this.#queries.purge, [
-        uuidArray(ids),
-        statusCode[status],
-        this.#context.offsetMs(),
-      ]);
-      purged += intOf(count?.[0]);
+      const part = {
+        status: statusCode[status],
+        olderThanMs: request.olderThanMs,
+        limit: request.limit - purged,
+      };
+      purged += await this.#purge(part);
     }
     return purged;
+  }
+
+  #purge(part: { status: number; olderThanMs: number; limit: number }): Promise<number> {
+    const { connection, offsetMs } = this.#context;
+    return connection.transaction('purge', async (tx) => {
+      const values = [part.status, Math.round(part.olderThanMs), offsetMs(), part.limit];
+      const ids = (await tx.run(this.#queries.purgeable, values)).map(([id]) => textOf(id));
+      if (ids.length === 0) return 0;
+      const [row] = await tx.run(this.#queries.purge, [uuidArray(ids), part.status, offsetMs()]);
+      return intOf(row?.[0]);
+    });
   }
 
   async purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number> {

@@ -56,16 +56,28 @@ class Steps {
   async lockParents(jobs: readonly NewJob[]): Promise<KnownState['parents']> {
     const parents = new Map<string, 'live' | number>();
     const ids = [...new Set(jobs.flatMap((job) => job.after?.ids ?? []))];
-    if (ids.length === 0) return parents;
-    for (const [id] of await this.#tx.run(this.#queries.lockParents, [uuidArray(ids)]))
-      parents.set(textOf(id), 'live');
-    const others = ids.filter((id) => !parents.has(id));
-    // Looked up after the lock: a parent that ended while we waited for it is in history by now.
-    if (others.length === 0) return parents;
-    for (const [id, status] of await this.#tx.run(this.#queries.endedStatus, [uuidArray(others)])) {
-      parents.set(textOf(id), intOf(status));
+    // Twice: one that an operator retries leaves history for the live jobs just while we look.
+    for (let round = 0; round < 2; round += 1) {
+      await this.#lockLive(ids, parents);
+      await this.#lockEnded(ids, parents);
     }
     return parents;
+  }
+
+  async #lockLive(ids: readonly string[], parents: KnownState['parents']): Promise<void> {
+    const open = ids.filter((id) => !parents.has(id));
+    if (open.length === 0) return;
+    for (const [id] of await this.#tx.run(this.#queries.lockParents, [uuidArray(open)]))
+      parents.set(textOf(id), 'live');
+  }
+
+  /** After the live ones: a parent that ended while we waited for its lock is in history by now. */
+  async #lockEnded(ids: readonly string[], parents: KnownState['parents']): Promise<void> {
+    const open = ids.filter((id) => !parents.has(id));
+    if (open.length === 0) return;
+    for (const [id, status] of await this.#tx.run(this.#queries.endedStatus, [uuidArray(open)])) {
+      parents.set(textOf(id), intOf(status));
+    }
   }
 
   /** Takes what is free; who holds the rest. */

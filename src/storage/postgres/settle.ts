@@ -11,6 +11,7 @@ import { plainArray, textArray, uuidArray } from './arrays.js';
 import { plainToken } from './claim.js';
 import type { Context } from './context.js';
 import type { Followed } from './followed.js';
+import { inIdOrder } from './id-order.js';
 import type { ClaimQueries } from './queries/claim.js';
 import { type SettleQueries, settleQueries } from './queries/settle.js';
 import { intOf, textOf } from './statement.js';
@@ -47,7 +48,8 @@ export class Settler {
     }
     for (const part of inParts(completed))
       rest.push(...this.note(part, await this.#complete(part), outcomes));
-    for (const part of inParts(returned)) rest.push(...this.note(part, await this.#return(part), outcomes));
+    for (const part of inParts(inIdOrder(returned)))
+      rest.push(...this.note(part, await this.#return(part), outcomes));
     for (const part of inParts(rest)) await this.settleFollowed(part, outcomes);
     return settlements.map((settlement) => outcomes.get(settlement) ?? 'already-final');
   }
@@ -79,7 +81,8 @@ export class Settler {
   }
 
   /** Parameters of the plain statement. */
-  completionValues(part: readonly Completed[]): unknown[] {
+  completionValues(settlements: readonly Completed[]): unknown[] {
+    const part = inIdOrder(settlements);
     return [
       uuidArray(part.map((s) => s.id)),
       uuidArray(part.map((s) => s.token)),

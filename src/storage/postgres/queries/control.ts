@@ -75,25 +75,28 @@ export const controlQueries = (s: Schema) =>
     paused: { name: 'millrace_paused', text: `select queue from ${s}.paused order by queue` },
 
     /**
-     * Final rows of one status that are past their time and that no live job waits (or waited) for.
+     * Locks final rows of one status that are past their time and that no live job waits (or waited) for.
      * Needs history_ended and history_retention, dependencies_parent, jobs_id. $1 status, $2 older than ms, $3 offset, $4 limit
      */
     purgeable: {
       name: 'millrace_purgeable',
-      text: `(select h.id from ${s}.history h where h.status = $1::smallint and h.finished_at <= ${nowMs('$3')} - $2::bigint
-              and (h.retention is null or h.status = 4)
-              and ${isUnneeded(s)}
-            order by h.finished_at limit $4::int)
-      union all
-      (select h.id from ${s}.history h where h.status = $1::smallint and h.status <> 4 and h.retention is not null
-              and h.finished_at + h.retention <= ${nowMs('$3')}
-              and ${isUnneeded(s)}
-            order by h.finished_at + h.retention limit $4::int)
-      limit $4::int`,
+      text: `select a.id from (
+          select h.id from ${s}.history h
+           where h.status = $1::smallint and h.finished_at <= ${nowMs('$3')} - $2::bigint and (h.retention is null or h.status = 4)
+             and ${isUnneeded(s)}
+           order by h.finished_at limit $4::int for update skip locked) a
+        union all
+        select b.id from (
+          select h.id from ${s}.history h
+           where h.status = $1::smallint and h.status <> 4 and h.retention is not null and h.finished_at + h.retention <= ${nowMs('$3')}
+             and ${isUnneeded(s)}
+           order by h.finished_at + h.retention limit $4::int for update skip locked) b
+        limit $4::int`,
     },
 
     /**
-     * Deletes final rows with what is theirs, but for periods that still run. Guarded by status: one that is retried meanwhile stays.
+     * Deletes final rows with what is theirs, but for periods that still run. They were locked by an earlier statement: a
+     * dependent that came until then is seen here, and one that comes later waits, and finds its parent gone.
      * Returns how many. $1 ids, $2 status, $3 offset
      */
     purge: {

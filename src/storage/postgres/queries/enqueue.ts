@@ -96,10 +96,13 @@ export const enqueueQueries = (s: Schema) =>
       text: `update ${s}.jobs set care = care | 1 where id = any($1::uuid[]) and care & 1 = 0`,
     },
 
-    /** Status of those that ended; with a column that no index has, so that none is read as a whole. $1 ids */
+    /**
+     * Locks those of these parents that ended, in ascending id, so that none is purged before its dependent stands there.
+     * With a column that no index has, so that none is read as a whole. $1 ids
+     */
     endedStatus: {
       name: 'millrace_ended_status',
-      text: `select id, status, due from ${s}.history where id = any($1::uuid[])`,
+      text: `select id, status, due from ${s}.history where id = any($1::uuid[]) order by id for key share`,
     },
 
     /** $1 children, $2 parents, $3 whether met */
