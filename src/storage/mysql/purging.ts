@@ -2,8 +2,16 @@ import { bytesToUuid } from '../../internal/uuid.js';
 import { statusCodes } from '../sql/status-codes.js';
 import { Changes } from './changes.js';
 import type { Context } from './context.js';
+import type { Result } from './driver.js';
 import { forgetJobs } from './queries/places.js';
-import { lockPurgeable, purgeableStatement, removeFinals, traceStatements } from './queries/purge.js';
+import {
+  lockPurgeable,
+  neededParents,
+  type PurgeBatch,
+  purgeableStatement,
+  removeFinals,
+  traceStatements,
+} from './queries/purge.js';
 import { hexId } from './sql.js';
 
 /** Rows that go in one transaction. */
@@ -38,28 +46,26 @@ export async function purge(
   return purged;
 }
 
-async function purgeBatch(
-  context: Context,
-  batch: {
-    readonly status: number;
-    readonly isRetained: boolean;
-    readonly olderThanMs: number;
-    readonly count: number;
-  },
-): Promise<number> {
+async function purgeBatch(context: Context, batch: PurgeBatch): Promise<number> {
   const { t, side, main } = context;
-  const [found] = await side.send('looking for jobs to purge', purgeableStatement(t, batch, context.now()));
-  const ids = (found?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
+  const now = context.now();
+  const [found] = await side.send('looking for jobs to purge', purgeableStatement(t, batch, now));
+  const ids = idsOf(found).map(hexId);
   if (ids.length === 0) return 0;
   return main.transaction('purge', async (tx) => {
     await Changes.begin(context, tx);
-    // An operator may have brought some of them back in between.
-    const [locked] = await tx.send(lockPurgeable(t, ids, batch.status));
-    const still = (locked?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
-    if (still.length > 0) await tx.send(removeFinals(t, still.map(hexId)), ...forgetJobs(t, still, true));
-    return still.length;
+    // In between an operator may have brought some back, and others may have come to wait for some: who does so locks
+    // these rows first, so that what is read behind the lock holds.
+    const [locked, needed] = await tx.send(lockPurgeable(t, ids, batch, now), neededParents(t, ids));
+    const kept = new Set(idsOf(needed));
+    const gone = idsOf(locked).filter((id) => !kept.has(id));
+    if (gone.length > 0) await tx.send(removeFinals(t, gone.map(hexId)), ...forgetJobs(t, gone, true));
+    return gone.length;
   });
 }
+
+const idsOf = (result: Result | undefined): string[] =>
+  (result?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer));
 
 /** Log lines, unique periods and workers, up to `limit` of each. */
 export async function purgeTraces(

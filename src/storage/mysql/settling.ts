@@ -38,7 +38,7 @@ export async function exchange(
       ...completeStatements(context.t, completions, context.now()),
       ...claimStatements(context.t, prepared.plan),
     ]);
-    for (const { id } of completions) context.held.drop(id);
+    for (const { id, facts } of completions) context.held.drop(id, facts.token);
     const claimed = (await readClaim(context, prepared, results)) ?? (await claim(context, request));
     return { settled: settlements.map(() => 'done'), claimed };
   } catch (error) {
@@ -53,7 +53,7 @@ async function settleChunk(context: Context, settlements: readonly Settlement[])
   if (completions === undefined) return settleMixed(context, settlements);
   try {
     await context.main.sendTransaction('settle', completeStatements(context.t, completions, context.now()));
-    for (const { id } of completions) context.held.drop(id);
+    for (const { id, facts } of completions) context.held.drop(id, facts.token);
     return settlements.map(() => 'done');
   } catch (error) {
     if (!isCountMismatch(error) && !isDuplicateRow(error)) throw error;
@@ -142,7 +142,7 @@ export async function settleFollowed(
     await changes.apply(verdicts.changes);
     return { outcomes: verdicts.outcomes, woken: changes.wokenQueues };
   });
-  for (const { id } of settlements) context.held.drop(id);
+  for (const { id, token } of settlements) context.held.drop(id, token);
   await wakeQueues(context, woken);
   return outcomes;
 }

@@ -13,6 +13,7 @@ import * as logs from '../../../src/storage/mysql/queries/log.js';
 import * as places from '../../../src/storage/mysql/queries/places.js';
 import {
   lockPurgeable,
+  neededParents,
   purgeableStatement,
   removeFinals,
   traceStatements,
@@ -30,6 +31,7 @@ const ids = Array.from({ length: 300 }, () => uuidv7());
 const hex = ids.map(hexId);
 const held = ids.map((id) => ({ id, token }));
 const manyTokens = ids.map((id, index) => ({ id, token: index.toString(16).padStart(32, '0') }));
+const oldCompleted = { status: 3, isRetained: false, olderThanMs: 0, count: 100 };
 const oneQueue = {
   queueIds: [1],
   oneQueue: true,
@@ -103,8 +105,9 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
   ],
   control: [buriedAfter(t, [1, 2], ids[0] ?? null, 100), requestStop(t, ids[0] ?? '', 1)],
   purge: [
-    purgeableStatement(t, { status: 3, isRetained: false, olderThanMs: 0, count: 100 }, now),
-    lockPurgeable(t, ids, 3),
+    purgeableStatement(t, oldCompleted, now),
+    lockPurgeable(t, hex, oldCompleted, now),
+    neededParents(t, hex),
     removeFinals(t, hex),
     ...traceStatements(t, { olderThanMs: 0, limit: 100 }, now),
   ],
@@ -216,7 +219,7 @@ const bounded: readonly RegExp[] = [
   /for update$/,
   /^update `millrace_leases` set started = 1 where token = .* and @state = 1/,
   /^select job_id, count/,
-  /^select distinct child/,
+  /^select distinct (child|e\.parent)/,
 ];
 
 describe.skipIf(!serverAvailable('mysql'))('[mysql] plans', () => {

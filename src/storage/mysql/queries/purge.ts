@@ -1,33 +1,41 @@
-import { hexId, int, list, type Sql, sql } from '../sql.js';
+import { int, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
 const dayMs = 86_400_000;
+
+export interface PurgeBatch {
+  readonly status: number;
+  readonly isRetained: boolean;
+  readonly olderThanMs: number;
+  readonly count: number;
+}
+
+function isOldEnough(batch: PurgeBatch, now: Sql): Sql {
+  return sql`f.status = ${batch.status} and f.retained = ${int(batch.isRetained)}
+    and f.purge_at <= ${now} - ${batch.olderThanMs}`;
+}
 
 /**
  * Index: by_purge of finals; primary of edges (prefix) and finals for what must stay. Scalar subqueries with a limit are
  * asked row by row; an `exists` MariaDB would answer by walking over all edges and all finals.
  */
-export function purgeableStatement(
-  t: Tables,
-  batch: {
-    readonly status: number;
-    readonly isRetained: boolean;
-    readonly olderThanMs: number;
-    readonly count: number;
-  },
-  now: Sql,
-): Sql {
-  const isFinal = sql`(select 1 from ${t.finals} c where c.id = e.child limit 1)`;
-  const isNeeded = sql`(select 1 from ${t.edges} e where e.parent = f.id and ${isFinal} is null limit 1)`;
-  return sql`select f.id from ${t.finals} f force index (by_purge) where f.status = ${batch.status}
-    and f.retained = ${int(batch.isRetained)} and f.purge_at <= ${now} - ${batch.olderThanMs} and ${isNeeded} is null
+export function purgeableStatement(t: Tables, batch: PurgeBatch, now: Sql): Sql {
+  const isNeeded = sql`(select 1 from ${t.edges} e where e.parent = f.id and ${childIsFinal(t)} is null limit 1)`;
+  return sql`select f.id from ${t.finals} f force index (by_purge) where ${isOldEnough(batch, now)} and ${isNeeded} is null
     order by f.purge_at, f.id limit ${batch.count}`;
 }
 
-/** Index: primary. */
-export function lockPurgeable(t: Tables, ids: readonly string[], status: number): Sql {
-  return sql`select id from ${t.finals} force index (primary) where id in ${list(ids.map(hexId))}
-    and status = ${status} order by id for update`;
+const childIsFinal = (t: Tables): Sql => sql`(select 1 from ${t.finals} c where c.id = e.child limit 1)`;
+
+/** Those of them that may still go. Index: primary. */
+export function lockPurgeable(t: Tables, ids: readonly Sql[], batch: PurgeBatch, now: Sql): Sql {
+  return sql`select f.id from ${t.finals} f force index (primary) where f.id in ${list(ids)} and ${isOldEnough(batch, now)}
+    order by f.id for update`;
+}
+
+/** Those of them that a job which is not final waits or waited for. Index: primary of edges (prefix) and finals. */
+export function neededParents(t: Tables, ids: readonly Sql[]): Sql {
+  return sql`select distinct e.parent from ${t.edges} e where e.parent in ${list(ids)} and ${childIsFinal(t)} is null`;
 }
 
 /** Index: primary. */
