@@ -13,7 +13,7 @@ export interface Lease {
 }
 
 export interface ClaimRequest {
-  /** Fresh for each claim. A repeat of the same token (its first answer was lost) returns what it took then, and takes no more. */
+  /** Fresh for each claim. A repeat of the same token (its first answer was lost) goes to the same storage object, returns what it took then, and takes no more. */
   readonly token: LeaseToken;
   readonly workerId: string;
   readonly leaseMs: number;

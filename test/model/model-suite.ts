@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/storage/capabilities.js';
 import type { Storage } from '../../src/storage/storage.js';
-import { engineAvailable, openEngine, type TestClock, type TestEngine } from '../support/engines.js';
-import { recordingCalls, seamMethods } from './call-record.js';
+import { engineAvailable, openEngine, type TestClock } from '../support/engines.js';
+import { inTurn, seamMethods } from './call-record.js';
 import { nextOperation } from './generate.js';
 import { type Difference, Lockstep } from './lockstep.js';
 import type { Operation } from './operation.js';
@@ -27,16 +27,15 @@ export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
     `[${engine}] against the model, MILLRACE_TEST_SEED=${seed}`,
     () => {
       const calls = new Set<string>();
-      let fixture: TestEngine | undefined;
+      let opened: Opened | undefined;
       let isFirstFailure = true;
       const close = async (): Promise<void> => {
-        await fixture?.[Symbol.asyncDispose]();
-        fixture = undefined;
+        await opened?.[Symbol.asyncDispose]();
+        opened = undefined;
       };
       const sequence = async (index: number): Promise<FailedSequence | null> => {
-        fixture ??= await openEngine(engine);
-        const storage = recordingCalls(fixture.storage, calls);
-        return runSequence(storage, fixture.clock, seed + index);
+        opened ??= await openInTurn(engine, calls);
+        return runSequence(opened.storage, opened.clock, seed + index);
       };
       afterAll(close);
 
@@ -62,6 +61,22 @@ export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
       });
     },
   );
+}
+
+interface Opened extends AsyncDisposable {
+  readonly storage: Storage;
+  readonly clock: TestClock;
+}
+
+/** An empty database behind two objects that are called in turn, where the engine has a second one. */
+async function openInTurn(engine: Engine, calls: Set<string>): Promise<Opened> {
+  const fixture = await openEngine(engine);
+  const second = fixture.another === undefined ? [] : [await fixture.another()];
+  return {
+    storage: inTurn([fixture.storage, ...second], calls),
+    clock: fixture.clock,
+    [Symbol.asyncDispose]: () => fixture[Symbol.asyncDispose](),
+  };
 }
 
 export interface FailedSequence {
@@ -94,7 +109,7 @@ export async function runSequence(
 /** A shorter sequence that still differs, each try in a database of its own. */
 function shrunk(engine: Engine, failed: FailedSequence): Promise<FailedSequence> {
   return shrink(failed, async (operations) => {
-    await using fresh = await openEngine(engine);
+    await using fresh = await openInTurn(engine, new Set());
     return await replay(fresh.storage, fresh.clock, failed.run, operations);
   });
 }
