@@ -15,7 +15,7 @@ it('doubles while claims come back full, up to its most', () => {
     depth.grow();
     targets.push(depth.target);
   }
-  expect(targets).toEqual([10, 20, 40, 80, 160, 320, maxDepth, maxDepth]);
+  expect(targets).toEqual([10, 20, 40, 80, 160, 320, 640, maxDepth]);
 });
 
 it('holds at most what 200 ms will start', () => {

@@ -4,8 +4,8 @@
  * that its jobs are slow has taken few from its neighbours.
  */
 const horizonMs = 200;
-/** Storage's loops are fastest at 200 to 500 jobs a batch on every engine. */
-export const maxDepth = 500;
+/** Storage's loops are fastest at 200 to 500 jobs a batch on every engine: one such is with storage, the other runs meanwhile. */
+export const maxDepth = 1_000;
 /** Weight of the newest attempt: about the last 16 count. */
 const weight = 1 / 16;
 

@@ -12,9 +12,13 @@ export interface BufferedJob {
 
 interface Line {
   readonly queue: string;
-  jobs: BufferedJob[];
+  /** Null before `head`: a job that was taken must not be kept alive by a buffer that is refilled before it is empty. */
+  jobs: (BufferedJob | null)[];
   head: number;
 }
+
+/** So many places that were taken are given up at once. */
+const compactAt = 1_000;
 
 export class Buffer {
   readonly #lines: readonly Line[];
@@ -44,11 +48,12 @@ export class Buffer {
     if (this.#size === 0) return undefined;
     for (const line of this.#lines) {
       const next = line.jobs[line.head];
-      if (next === undefined) continue;
+      if (next === undefined || next === null) continue;
+      line.jobs[line.head] = null;
       line.head += 1;
       this.#size -= 1;
-      if (line.head === line.jobs.length) {
-        line.jobs = [];
+      if (line.head === line.jobs.length || line.head === compactAt) {
+        line.jobs = line.jobs.slice(line.head);
         line.head = 0;
       }
       return next;
@@ -61,7 +66,7 @@ export class Buffer {
     const removed: BufferedJob[] = [];
     for (const line of this.#lines) {
       const kept: BufferedJob[] = [];
-      for (const buffered of line.jobs.slice(line.head)) (unwanted(buffered) ? removed : kept).push(buffered);
+      for (const buffered of waitingIn(line)) (unwanted(buffered) ? removed : kept).push(buffered);
       line.jobs = kept;
       line.head = 0;
     }
@@ -70,6 +75,10 @@ export class Buffer {
   }
 
   *[Symbol.iterator](): Iterator<BufferedJob> {
-    for (const line of this.#lines) yield* line.jobs.slice(line.head);
+    for (const line of this.#lines) yield* waitingIn(line);
   }
+}
+
+function waitingIn({ jobs, head }: Line): BufferedJob[] {
+  return jobs.slice(head) as BufferedJob[];
 }
