@@ -28,11 +28,13 @@ export function processSuite({ name, open }: ProcessSuiteOptions): void {
     const millrace = new Millrace({ database: database.url, migrate: 'auto', ...client });
     await millrace.open();
     const record = dir.file('record');
-    const start = async (options: Partial<WorkerProcessOptions> = {}) =>
-      await new WorkerProcess({ url: database.url, record, client, ...options }).ready();
+    const begin = (options: Partial<WorkerProcessOptions> = {}) =>
+      new WorkerProcess({ url: database.url, record, client, ...options });
     return {
       millrace,
-      start,
+      /** For one that may die before it could say that it runs. */
+      begin,
+      start: async (options: Partial<WorkerProcessOptions> = {}) => await begin(options).ready(),
       events: () => recorded(record),
       [Symbol.asyncDispose]: async () => {
         await millrace.close();
@@ -104,18 +106,16 @@ export function processSuite({ name, open }: ProcessSuiteOptions): void {
     }, async () => {
       await using on = await stage();
       const poison = await on.millrace.dispatch('act', { die: true });
-      let worker = await on.start();
-      const revive = async (): Promise<void> => {
-        if (!worker.hasEnded) return;
-        await worker[Symbol.asyncDispose]();
-        worker = await on.start();
+      let worker = on.begin();
+      const revive = (): void => {
+        if (worker.hasEnded) worker = on.begin();
       };
       const neighbours = await on.millrace.dispatchMany(
         Array.from({ length: 5 }, () => ({ job: 'act', input: { sleep: 50 } })),
       );
       const buried = await waitFor(
         async () => {
-          await revive();
+          revive();
           const job = await poison.job();
           return job?.status === 'buried' ? job : null;
         },
@@ -124,7 +124,7 @@ export function processSuite({ name, open }: ProcessSuiteOptions): void {
       expect(buried).toMatchObject({ attempts: 0, reason: 'poison' });
       expect(buried.deaths).toBe(3);
       expect(buried.failures.at(0)?.kind).toBe('died');
-      await revive();
+      revive();
       for (const neighbour of neighbours) await neighbour.result({ timeout: '30s' });
       await worker[Symbol.asyncDispose]();
     });
