@@ -24,8 +24,6 @@ import { uniqueSuite } from './unique.suite.js';
 import { watchSuite } from './watch.suite.js';
 import { workersSuite } from './workers.suite.js';
 
-export type { EngineFixture, EngineUnderTest } from './stage.js';
-
 const areas = {
   enqueue: enqueueSuite,
   unique: uniqueSuite,
