@@ -121,9 +121,9 @@ export class Enqueuer {
 
   async #numbered(jobs: readonly NewJob[]): Promise<NumberedJob[]> {
     const { queues, names, lanes } = this.#context;
-    const queueIds = queues.ids(jobs.map(({ queue }) => queue));
-    const nameIds = names.ids(jobs.map(({ name }) => name));
-    const [queueOf, nameOf] = [await queueIds, await nameIds];
+    // One after the other: of two on their way at once, one that fails would leave the rejection of the other to nobody.
+    const queueOf = await queues.ids(jobs.map(({ queue }) => queue));
+    const nameOf = await names.ids(jobs.map(({ name }) => name));
     const numbered = jobs.map((job, index) => ({
       job,
       queueId: queueOf[index] ?? 0,
