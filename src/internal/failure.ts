@@ -1,3 +1,5 @@
+import { storedText } from './stored-text.js';
+
 /** What is kept about an error: plain, printable, of bounded size. */
 export interface FailureRecord {
   readonly name: string;
@@ -46,7 +48,10 @@ export function describeFailure(error: unknown): FailureRecord {
 
 function describe(error: unknown, depth: number, seen: Set<unknown>): FailureRecord {
   if ((typeof error !== 'object' && typeof error !== 'function') || error === null) {
-    return { name: 'NonError', message: capped(`thrown value: ${primitiveText(error)}`, messageCapBytes) };
+    return {
+      name: 'NonError',
+      message: storedText(`thrown value: ${primitiveText(error)}`, messageCapBytes),
+    };
   }
   seen.add(error);
   const name = textOf(read(error, 'name'));
@@ -56,13 +61,15 @@ function describe(error: unknown, depth: number, seen: Set<unknown>): FailureRec
   const cause = read(error, 'cause');
   const looksLikeError = name !== undefined || message !== '' || stack !== undefined;
   return {
-    name: looksLikeError ? capped(name ?? 'Error', nameCap) : 'NonError',
-    message: capped(
+    name: looksLikeError ? storedText(name ?? 'Error', nameCap) : 'NonError',
+    message: storedText(
       message || nestedMessages(error) || (looksLikeError ? '(no message)' : `thrown value: ${tagOf(error)}`),
       messageCapBytes,
     ),
-    ...(stack === undefined ? {} : { stack: capped(stack, stackCapBytes) }),
-    ...(typeof code === 'string' || typeof code === 'number' ? { code: capped(String(code), codeCap) } : {}),
+    ...(stack === undefined ? {} : { stack: storedText(stack, stackCapBytes) }),
+    ...(typeof code === 'string' || typeof code === 'number'
+      ? { code: storedText(String(code), codeCap) }
+      : {}),
     ...(cause === undefined || cause === null || depth === 0 || seen.has(cause)
       ? {}
       : { cause: describe(cause, depth - 1, seen) }),
@@ -107,29 +114,6 @@ function tagOf(value: object): string {
     // Cyclic, or it throws while it is read: fall through to what is always known.
   }
   return typeof value === 'function' ? '[function]' : '[object]';
-}
-
-/** Printable, and at most `maxBytes` of UTF-8 with a note of what was cut. */
-function capped(text: string, maxBytes: number): string {
-  const clean = printable(text.length > maxBytes ? text.slice(0, maxBytes) : text);
-  if (clean.length * 3 <= maxBytes && text.length <= maxBytes) return clean;
-  const bytes = Buffer.from(clean, 'utf8');
-  if (bytes.length <= maxBytes && text.length <= maxBytes) return clean;
-  const note = `… (cut, ${text.length} characters)`;
-  const room = Math.max(maxBytes - Buffer.byteLength(note), 0);
-  return bytes.toString('utf8', 0, characterStart(bytes, room)) + note;
-}
-
-/** The start of the UTF-8 character that `at` falls into. */
-function characterStart(bytes: Buffer, at: number): number {
-  let start = Math.min(at, bytes.length);
-  while (start > 0 && start < bytes.length && ((bytes[start] as number) & 0xc0) === 0x80) start -= 1;
-  return start;
-}
-
-/** NUL becomes ␀ and a lone surrogate U+FFFD: no database or terminal has to cope with them. */
-function printable(text: string): string {
-  return text.replaceAll('\0', '␀').replace(/\p{Surrogate}/gu, '\uFFFD');
 }
 
 /**
@@ -195,6 +179,6 @@ function recordWithoutStacks(record: FailureRecord): FailureRecord {
 
 function shortMessageOnly(failure: AttemptFailure): AttemptFailure {
   const { name, message, code } = failure.error;
-  const error = { name, message: capped(message, 1024), ...(code === undefined ? {} : { code }) };
+  const error = { name, message: storedText(message, 1024), ...(code === undefined ? {} : { code }) };
   return { ...failure, error };
 }

@@ -5,6 +5,7 @@
  */
 import { withDeadline } from '../internal/deadline.js';
 import type { Logger } from '../internal/logger.js';
+import { storedText } from '../internal/stored-text.js';
 import type { NewLogLine } from '../storage/job-log.js';
 import type { Storage } from '../storage/storage.js';
 
@@ -33,11 +34,7 @@ export class AttemptLog {
       this.#dropped += 1;
       return;
     }
-    this.#unsent.push(
-      line.text.length > maxTextBytes
-        ? { ...line, text: `${line.text.slice(0, maxTextBytes - 16)}… (cut)` }
-        : line,
-    );
+    this.#unsent.push({ ...line, text: storedText(line.text, maxTextBytes) });
     this.#timer ??= setTimeout(() => void this.flush(), flushEveryMs).unref();
   }
 

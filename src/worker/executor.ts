@@ -12,9 +12,12 @@ import {
   describeFailure,
   type FailureRecord,
 } from '../internal/failure.js';
+import { storedText } from '../internal/stored-text.js';
 import type { Settlement } from '../storage/settlement.js';
 import type { Attempt } from './attempt.js';
 import { AttemptContext, type ContextPorts } from './attempt-context.js';
+
+const maxReasonBytes = 8 * 1024;
 
 export interface ExecutorOptions {
   readonly ports: ContextPorts;
@@ -123,18 +126,23 @@ export class Executor {
 type HandlerOutcome = Extract<Parameters<typeof isOutcome>[0], object> & { kind: string };
 
 function endingOfOutcome(value: HandlerOutcome | { kind: 'snooze' | 'cancel' }): Ending {
-  const outcome = value as
-    | { kind: 'snooze'; delay: string | number }
-    | { kind: 'cancel'; reason: string | null };
+  const outcome = value as { kind: 'snooze'; delay: string | number } | { kind: 'cancel'; reason: unknown };
   if (outcome.kind === 'cancel') {
     return {
-      outcome: { kind: 'cancelled', reason: outcome.reason ?? undefined },
+      outcome: { kind: 'cancelled', reason: reasonText(outcome.reason) },
       result: null,
       failure: null,
     };
   }
   const delayMs = parseDuration(outcome.delay, { name: 'snooze' });
   return { outcome: { kind: 'snoozed', delayMs }, result: null, failure: null };
+}
+
+/** A handler in JavaScript may give anything as its reason. */
+function reasonText(reason: unknown): string | undefined {
+  if (reason === null || reason === undefined) return undefined;
+  const text = typeof reason === 'string' ? reason : describeFailure(reason).message;
+  return storedText(text, maxReasonBytes);
 }
 
 function endingOfThrow(error: unknown): Ending {

@@ -114,6 +114,27 @@ export function workerSuite({ name, open }: WorkerSuiteOptions): void {
       expect(job).toMatchObject({ status: 'pending', attempts: 0 });
     });
 
+    it('ends a job whose words no database can keep as they are, and keeps what it can of them', async () => {
+      await using database = await open();
+      const odd = defineJob('odd', {
+        run: (context) => {
+          context.log.info('a\0b \ud800 😀');
+          context.progress(1, 2, 'n\0 \ud800');
+          return context.cancel(`c\0d \ud800 😀 ${'x'.repeat(100_000)}`);
+        },
+      });
+      await using millrace = clientOf(database.url, [odd]);
+      await using worker = millrace.worker();
+      await worker.start();
+      const handle = await millrace.dispatch(odd, {}, { idempotencyKey: 'i\0 \ud800' });
+      await expect(handle.result({ timeout: '10s' })).rejects.toMatchObject({ code: 'job-cancelled' });
+      const job = await handle.job();
+      expect(job?.reason?.startsWith('c␀d \ufffd 😀 xxx')).toBe(true);
+      expect(Buffer.byteLength(job?.reason ?? '')).toBeLessThanOrEqual(8 * 1024);
+      const lines = await millrace.log(handle.id);
+      expect(lines.map(({ text }) => text)[0]).toBe('a␀b \ufffd 😀');
+    });
+
     it('completes with what can be stored of a result that cannot be written as it is', async () => {
       await using database = await open();
       const odd = defineJob('odd', {
