@@ -2,9 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isMillraceError } from '../../../src/internal/errors.js';
 import { PostgresStorage } from '../../../src/storage/postgres/storage.js';
 import { serverAvailable, type TestDatabase, testDatabase } from '../../support/servers.js';
+import { tcpProxy } from '../../support/tcp-proxy.js';
 import { waitFor } from '../../support/wait-for.js';
 import { claimRequest, newJob, withClient } from './fixture.js';
-import { tcpProxy } from './tcp-proxy.js';
 
 const codeOf = async (call: Promise<unknown>): Promise<string> =>
   call.then(

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLogger } from '../../../src/internal/logger.js';
 import { Notifier } from '../../../src/storage/postgres/notify.js';
 import { serverAvailable, type TestDatabase, testDatabase } from '../../support/servers.js';
+import { tcpProxy } from '../../support/tcp-proxy.js';
 import { waitFor } from '../../support/wait-for.js';
 import { withClient } from './fixture.js';
-import { tcpProxy } from './tcp-proxy.js';
 
 describe.skipIf(!serverAvailable('postgres'))('[postgres] wake-ups', () => {
   let database: TestDatabase;

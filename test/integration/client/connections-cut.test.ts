@@ -1,55 +1,15 @@
-import mysql from 'mysql2/promise';
-import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { defineJob } from '../../../src/client/define-job.js';
 import { Millrace } from '../../../src/client/millrace.js';
+import { killSessions } from '../../support/kill-sessions.js';
 import { serverAvailable, testDatabase } from '../../support/servers.js';
 import { waitFor } from '../../support/wait-for.js';
 
-interface Cutter extends AsyncDisposable {
-  /** Ends every other connection to the database; answers how many there were. */
-  cut(): Promise<number>;
-}
-
-async function postgresCutter(url: string): Promise<Cutter> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  return {
-    cut: async () => {
-      const ended = await client.query(
-        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-      );
-      return ended.rowCount ?? 0;
-    },
-    [Symbol.asyncDispose]: () => client.end(),
-  };
-}
-
-async function mysqlCutter(url: string): Promise<Cutter> {
-  const connection = await mysql.createConnection(url);
-  return {
-    cut: async () => {
-      const [rows] = await connection.query<mysql.RowDataPacket[]>(
-        'select id from information_schema.processlist where db = database() and id <> connection_id()',
-      );
-      // One that has just ended by itself is no failure of this.
-      for (const { id } of rows) await connection.query(`kill ${Number(id)}`).catch(() => undefined);
-      return rows.length;
-    },
-    [Symbol.asyncDispose]: () => connection.end(),
-  };
-}
-
-const engines = [
-  { engine: 'postgres', cutter: postgresCutter },
-  { engine: 'mysql', cutter: mysqlCutter },
-] as const;
-
-for (const { engine, cutter } of engines) {
+for (const engine of ['postgres', 'mysql'] as const) {
   describe.skipIf(!serverAvailable(engine))(`[${engine}] client: connections cut again and again`, () => {
     it('loses and doubles no dispatch, alone, in flight or in bulk', async () => {
       await using database = await testDatabase(engine);
-      await using cutting = await cutter(database.url);
+      await using killer = await killSessions(engine, database.url);
       const note = defineJob('note', {});
       const options = { database: database.url, migrate: 'auto', dispatchTimeout: '60s' } as const;
       await using millrace: Millrace = new Millrace(options);
@@ -77,7 +37,7 @@ for (const { engine, cutter } of engines) {
           deadlineMs: 60_000,
           intervalMs: 1,
         });
-        cuts += await cutting.cut();
+        cuts += await killer.killAll();
       }
       await dispatchers;
       const handles = await bulk;
