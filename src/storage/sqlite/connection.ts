@@ -97,6 +97,8 @@ export interface ConnectionOptions {
   readonly synchronous: 'FULL' | 'NORMAL';
 }
 
+/** What a claim and a settle touch lies together; the driver's own 16 MB drain no faster and stay in the process [measured]. */
+const cacheKib = 4_000;
 /** 16 MB: fewer, longer checkpoints than SQLite's 4 MB drain about 5 % faster [measured]. */
 const checkpointPages = 4_000;
 
@@ -118,6 +120,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     const mode = db.pragma('journal_mode = WAL', { simple: true });
     if (mode !== 'wal' && !isMemoryFile(file)) throw noWal(file, mode);
     db.pragma(`synchronous = ${options.synchronous}`);
+    db.pragma(`cache_size = -${cacheKib}`);
     db.pragma(`wal_autocheckpoint = ${checkpointPages}`);
     return new Connection(db, file);
   } catch (error) {

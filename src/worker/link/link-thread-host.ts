@@ -16,6 +16,8 @@ import { register } from './register.js';
 
 const restartCapMs = 5_000;
 const startDeadlineMs = 30_000;
+/** It makes little garbage, and would let it gather to 16 MB all the same. */
+const youngGenerationMb = 4;
 
 /** The file of the thread, or null where it is not at hand (a bundled application). Sources run by a test runner use the built file. */
 export function linkThreadFile(): string | null {
@@ -122,6 +124,7 @@ export class LinkThreadHost implements Link {
       const thread = new Thread(this.#file, {
         workerData: this.#data,
         name: 'millrace-link',
+        resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMb },
       } as ConstructorParameters<typeof Thread>[1]);
       this.#thread = thread;
       thread.on('message', (message: LinkUpMessage) => {
