@@ -1,11 +1,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { resolveBackoff } from '../core/backoff.js';
 import { parseJobName } from '../core/job-name.js';
+import { parseTags } from '../core/job-tags.js';
 import { defaultPriority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { parseDuration } from '../internal/duration.js';
-import { brandDefinition, type JobDefinition } from './job-definition.js';
+import { brandDefinition, type JobDefinition, type Upcast } from './job-definition.js';
 import type {
   HandlerResult,
   JobOptionsWithoutSchema,
@@ -23,6 +24,8 @@ const known = [
   'input',
   'output',
   'queue',
+  'tags',
+  'upcast',
   'priority',
   'attempts',
   'backoff',
@@ -34,6 +37,8 @@ const known = [
 
 /** Above it a job would rather be a schedule; the setting has the same limit. */
 const mostAttempts = 1000;
+const noTags: readonly string[] = Object.freeze([]);
+const noLifts: readonly Upcast[] = Object.freeze([]);
 /** A node timer's resolution and a database's round trip make less meaningless. */
 const shortestTimeoutMs = 1;
 
@@ -97,7 +102,7 @@ function resolve(
   given: Readonly<Record<string, unknown>>,
   problems: OptionProblems,
 ): JobDefinition {
-  const { input, output, queue, priority, attempts, backoff, timeout, retention, run } = given;
+  const { input, output, queue, tags, upcast, priority, attempts, backoff, timeout, retention, run } = given;
   const optional = <T>(value: unknown, parse: () => T): T | undefined =>
     value === undefined ? undefined : problems.attempt(parse, undefined);
   if (run !== undefined && typeof run !== 'function') {
@@ -108,6 +113,8 @@ function resolve(
     inputSchema: schemaOption('input', input, problems),
     outputSchema: schemaOption('output', output, problems),
     queue: optional(queue, () => parseQueueName(queue)),
+    tags: optional(tags, () => parseTags(tags, 'option "tags"')) ?? noTags,
+    upcast: upcastOption(upcast, problems),
     priority: optional(priority, () => parsePriority(priority)) ?? defaultPriority,
     maxAttempts: attempts === undefined ? undefined : attemptsOption(attempts, problems),
     backoff: optional(backoff, () => resolveBackoff(backoff as never)),
@@ -131,6 +138,15 @@ function schemaOption(
     `option "${name}": expected a Standard Schema (zod, valibot, arktype, …), got ${describeValue(value)}`,
   );
   return undefined;
+}
+
+function upcastOption(value: unknown, problems: OptionProblems): readonly Upcast[] {
+  if (value === undefined) return noLifts;
+  if (Array.isArray(value) && value.every((lift) => typeof lift === 'function')) return Object.freeze([...value]);
+  problems.add(
+    `option "upcast": expected a list of functions, the first of which lifts version 1, got ${describeValue(value)}`,
+  );
+  return noLifts;
 }
 
 /** A number of attempts; a problem is noted and 1 stands in. */

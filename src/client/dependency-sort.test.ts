@@ -7,6 +7,8 @@ const job = (id: string, ...parents: string[]): NewJob => ({
   name: `job-${id}`,
   queue: 'default',
   payload: 'null',
+  version: 1,
+  tags: [],
   priority: 0,
   due: { inMs: 0 },
   maxAttempts: 3,

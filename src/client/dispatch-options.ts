@@ -1,3 +1,4 @@
+import { parseTags } from '../core/job-tags.js';
 import { type Priority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
@@ -16,6 +17,8 @@ export interface DispatchOptions<Input = unknown> {
   /** A UUID of your own, as `newJobId()` makes it: a repeat of the same id never makes a second job. */
   readonly id?: string | undefined;
   readonly queue?: string | undefined;
+  /** Words to find it by, instead of those of its definition. */
+  readonly tags?: readonly string[] | undefined;
   readonly priority?: Priority | undefined;
   /** Due so long from now. */
   readonly delay?: Duration | undefined;
@@ -49,6 +52,8 @@ export type DispatchArguments<Input> = undefined extends Input
 export interface ResolvedDispatch {
   readonly id: string | undefined;
   readonly queue: string | undefined;
+  /** Undefined: the definition decides. */
+  readonly tags: readonly string[] | undefined;
   readonly priority: number | undefined;
   readonly due: NewJob['due'] | undefined;
   readonly maxAttempts: number | undefined;
@@ -61,6 +66,7 @@ export interface ResolvedDispatch {
 const known = [
   'id',
   'queue',
+  'tags',
   'priority',
   'delay',
   'runAt',
@@ -79,10 +85,12 @@ export function resolveDispatch(options: unknown, jobName: string): ResolvedDisp
   const problems = new OptionProblems(`options of a dispatch of job "${jobName}"`);
   const given = problems.takeObject(options);
   problems.checkKeys(given, known);
-  const { queue, priority, attempts } = given;
+  const { queue, tags, priority, attempts } = given;
   const resolved = {
     id: given['id'] === undefined ? undefined : idOption('option "id"', given['id'], problems),
     queue: queue === undefined ? undefined : problems.attempt(() => parseQueueName(queue), undefined),
+    tags:
+      tags === undefined ? undefined : problems.attempt(() => parseTags(tags, 'option "tags"'), undefined),
     priority: priority === undefined ? undefined : problems.attempt(() => parsePriority(priority), undefined),
     due: dueOption(given, problems),
     maxAttempts: attempts === undefined ? undefined : attemptsOption(attempts, problems),

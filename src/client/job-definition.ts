@@ -3,6 +3,9 @@ import type { ResolvedBackoff } from '../core/backoff.js';
 import type { JobContext } from './job-context.js';
 import type { ResolvedUnique } from './unique-option.js';
 
+/** Makes of a payload what the next version of it is. */
+export type Upcast = (payload: never) => unknown;
+
 const brand: unique symbol = Symbol.for('millrace.job-definition') as never;
 
 /**
@@ -22,6 +25,10 @@ export interface JobDefinition<
   readonly outputSchema: StandardSchemaV1<unknown, Output> | undefined;
   /** Undefined, here and below: the client's settings decide. */
   readonly queue: string | undefined;
+  /** Sorted. */
+  readonly tags: readonly string[];
+  /** Lifts for payloads of earlier versions: the first one takes version 1. */
+  readonly upcast: readonly Upcast[];
   readonly priority: number;
   readonly maxAttempts: number | undefined;
   readonly backoff: ResolvedBackoff | undefined;
@@ -43,6 +50,9 @@ export function brandDefinition<T extends object>(definition: T): Readonly<T> {
 export function isJobDefinition(value: unknown): value is JobDefinition {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[brand] === true;
 }
+
+/** The version of the payloads that are dispatched by this definition. */
+export const versionOf = ({ upcast }: Pick<JobDefinition, 'upcast'>): number => upcast.length + 1;
 
 /** A definition with its code and with what it left to the client's settings: what a worker runs. */
 export interface RunnableJob extends JobDefinition {

@@ -3,6 +3,7 @@ import type { Backoff } from '../core/backoff.js';
 import type { Priority } from '../core/priority.js';
 import type { Duration } from '../internal/duration.js';
 import type { JobContext } from './job-context.js';
+import type { Upcast } from './job-definition.js';
 import type { Outcome } from './outcomes.js';
 import type { UniqueOption } from './unique-option.js';
 
@@ -10,6 +11,14 @@ import type { UniqueOption } from './unique-option.js';
 export interface CommonJobOptions<Input> {
   /** @default 'default' */
   readonly queue?: string | undefined;
+  /** Words to find its jobs by, at most 10, each as a job name may be. @default none */
+  readonly tags?: readonly string[] | undefined;
+  /**
+   * Lifts for payloads that were dispatched before the input changed its shape, oldest first: `[(v1) => v2, (v2) => v3]`.
+   * A job carries the version it was dispatched with, which is one more than the number of lifts then; a worker lifts it
+   * through the rest of the list before the schema sees it. Only ever add at the end. @default none
+   */
+  readonly upcast?: readonly Upcast[] | undefined;
   /** 'low', 'normal', 'high', 'urgent' or −100 … 100; higher runs first. @default 'normal' */
   readonly priority?: Priority | undefined;
   /** Failed attempts after which it is buried. @default setting `attempts`, 3 */

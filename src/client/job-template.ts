@@ -6,7 +6,7 @@ import type { SettingValues } from '../internal/settings.js';
 import { uuidv7 } from '../internal/uuid.js';
 import type { NewJob } from '../storage/new-job.js';
 import type { ResolvedDispatch } from './dispatch-options.js';
-import type { JobDefinition, RunnableJob } from './job-definition.js';
+import { type JobDefinition, type RunnableJob, versionOf } from './job-definition.js';
 import { type ResolvedUnique, storableKey, uniqueKeyOf } from './unique-option.js';
 
 /** The settings that a definition falls back to. */
@@ -16,6 +16,8 @@ export type JobDefaults = Pick<SettingValues, 'attempts' | 'retryBackoff' | 'max
 export interface JobTemplate {
   readonly name: string;
   readonly queue: string;
+  readonly version: number;
+  readonly tags: readonly string[];
   readonly priority: number;
   readonly maxAttempts: number;
   readonly retentionMs: number | null;
@@ -28,6 +30,8 @@ export function templateOf(definition: JobDefinition, defaults: JobDefaults): Jo
   return {
     name: definition.name,
     queue: definition.queue ?? defaultQueue,
+    version: versionOf(definition),
+    tags: definition.tags,
     priority: definition.priority,
     maxAttempts: definition.maxAttempts ?? defaults.attempts,
     retentionMs: definition.retentionMs,
@@ -58,6 +62,8 @@ export function plainJob(template: JobTemplate, payload: string, input: unknown)
     name: template.name,
     queue: template.queue,
     payload,
+    version: template.version,
+    tags: template.tags,
     priority: template.priority,
     due: dueNow,
     maxAttempts: template.maxAttempts,
@@ -79,6 +85,8 @@ export function jobWithOptions(
     name: template.name,
     queue: options.queue ?? template.queue,
     payload,
+    version: template.version,
+    tags: options.tags ?? template.tags,
     priority: options.priority ?? template.priority,
     due: options.due ?? dueNow,
     maxAttempts: options.maxAttempts ?? template.maxAttempts,

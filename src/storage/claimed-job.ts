@@ -35,6 +35,7 @@ export interface ClaimedJob {
   readonly name: string;
   readonly queue: string;
   readonly payload: string;
+  readonly version: number;
   readonly priority: number;
   /** Failed attempts so far; the one that starts now is this plus one. */
   readonly attempts: number;

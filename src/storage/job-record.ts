@@ -19,10 +19,14 @@ export interface JobSummary {
   readonly finishedAtMs: number | null;
   /** Holder of the lease, or of the last one. */
   readonly workerId: string | null;
+  /** Sorted. */
+  readonly tags: readonly string[];
 }
 
 export interface JobRecord extends JobSummary {
   readonly payload: string;
+  /** Of the payload's shape. */
+  readonly version: number;
   readonly result: string | null;
   /** JSON array of `AttemptFailure`, or null. */
   readonly errors: string | null;
@@ -45,10 +49,23 @@ export interface JobRecord extends JobSummary {
   readonly waitsFor: readonly string[];
 }
 
+/** What holds for every job of a list. Status, queue, name and tag are looked up; the rest is looked at row by row. */
 export interface JobFilter {
   readonly status?: JobStatus;
   readonly queue?: string;
   readonly name?: string;
+  readonly tag?: string;
+  /** Stands in the message of its last failure, in capitals or not. */
+  readonly errorText?: string;
+  /** Holds its lease, or held the last one. */
+  readonly worker?: string;
+  /** At this time or later, epoch ms. */
+  readonly createdAfterMs?: number;
+  /** Before this time. */
+  readonly createdBeforeMs?: number;
+  /** Ended at this time or later; jobs that have not ended don't fit. */
+  readonly finishedAfterMs?: number;
+  readonly finishedBeforeMs?: number;
 }
 
 export interface JobPageRequest {
@@ -60,7 +77,9 @@ export interface JobPageRequest {
 
 /**
  * Order: processing, pending, blocked, buried, cancelled, completed; pending ones in the order of their claim index,
- * all others newest id first. A page may be shorter than its limit and still have a `next`.
+ * all others newest id first. With a tag: newest id first, whatever the status. A page may be shorter than its limit,
+ * even empty, and still have a `next`: it reads a bounded number of rows. Cursors are places, not counts: what is
+ * changed between two pages moves no other job past the cursor.
  */
 export interface JobPage {
   readonly jobs: readonly JobSummary[];

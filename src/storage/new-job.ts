@@ -17,6 +17,10 @@ export interface NewJob {
   readonly queue: string;
   /** JSON text, at most `MILLRACE_MAX_PAYLOAD` bytes of UTF-8. */
   readonly payload: string;
+  /** Version of the payload's shape, at least 1: how many lifts it has behind it. */
+  readonly version: number;
+  /** At most 10, each 1 to 100 characters of a job name; sorted, none twice. */
+  readonly tags: readonly string[];
   /** −100 … 100, higher runs first. */
   readonly priority: number;
   /** When it becomes due: so many ms after the database's now (0 = at once), or at an epoch time in ms. */

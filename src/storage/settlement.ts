@@ -1,4 +1,5 @@
 import type { Lease, StopRequest } from './claimed-job.js';
+import type { NewJob } from './new-job.js';
 
 /**
  * How a lease ends, as decided by the worker that holds it. Errors are the whole new `errors` text of the job.
@@ -64,7 +65,8 @@ export type TakeBackOutcome = 'done' | 'renewed';
 /**
  * Answer to an operator about one job.
  * - `done`: it is so now. · `requested`: it runs; the stop request is recorded and its worker will see it.
- * - `already-final` / `not-found` / `not-allowed` (this status has no such transition): nothing was changed.
+ * - `already-final` / `not-found` / `not-allowed` (this status has no such transition, or is not the one that was asked for):
+ *   nothing was changed.
  * - `duplicate`: a retry would need a unique key that another job holds.
  */
 export type ControlOutcome =
@@ -74,3 +76,19 @@ export type ControlOutcome =
   | 'not-found'
   | 'not-allowed'
   | 'duplicate';
+
+/** What an operator changes of a job that waits. What is left out stays; unique and idempotency keys always do. */
+export interface JobEdit {
+  readonly payload?: string;
+  /** Of the new payload; only with it. */
+  readonly version?: number;
+  readonly priority?: number;
+  /** Only of pending jobs. What it was put back for is forgotten. */
+  readonly due?: NewJob['due'];
+  readonly queue?: string;
+}
+
+/** One change that an operator asks for. */
+export type ControlChange =
+  | { readonly kind: 'retry' | 'bury' | 'cancel' | 'delete' }
+  | { readonly kind: 'edit'; readonly edit: JobEdit };

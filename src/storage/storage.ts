@@ -28,14 +28,17 @@
  * What it does not promise: that a wake-up arrives (they are hints), that a log line is kept, that a lease which has
  * lapsed is taken back at a certain time (that is the rescuer's, on evidence).
  */
+import type { JobStatus } from '../core/job-status.js';
 import type { Capabilities } from './capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from './claimed-job.js';
 import type { LogLine, NewLogLine } from './job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from './job-record.js';
 import type { EnqueueOutcome, NewJob } from './new-job.js';
 import type {
+  ControlChange,
   ControlOutcome,
   ExpiredLease,
+  JobEdit,
   Settlement,
   SettleOutcome,
   TakeBack,
@@ -105,6 +108,14 @@ export interface Storage {
   cancel(id: string): Promise<ControlOutcome>;
   /** Removes the job with its log and keys (its dependents follow as after a cancel); processing → `requested`. */
   delete(id: string): Promise<ControlOutcome>;
+  /** Changes a pending or blocked job where it stands (a blocked one's due time not: `not-allowed`); processing: `not-allowed`, final: `already-final`. A pending one goes to its new place in line. */
+  edit(id: string, edit: JobEdit): Promise<ControlOutcome>;
+  /** One change for many jobs, each named once, at most 1,000 a call; outcomes stand in the same order, each as of the method of that name when all are looked at before the first is changed. With `status` only jobs that still have it are changed, others answer `not-allowed`. Of several retries that want one unique key the lowest id gets it. */
+  changeMany(request: {
+    change: ControlChange;
+    ids: readonly string[];
+    status?: JobStatus;
+  }): Promise<ControlOutcome[]>;
   setPaused(queue: string, paused: boolean): Promise<void>;
   pausedQueues(): Promise<string[]>;
   /** Deletes final rows of these statuses that ended at least `olderThanMs` ago (for completed and cancelled ones the row's own `retentionMs` goes before it), with their log and keys but for a unique period that still runs, never one that a job which is not final waits for or waited for; up to `limit`, returns how many. */
@@ -119,6 +130,8 @@ export interface Storage {
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
   job(id: string): Promise<JobRecord | null>;
   jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage>;
+  /** How many due jobs of its queue (of those that run alone, if it does) stand before this pending one in the order of the claim, whatever their name, counted up to 10,000; null unless it is pending. */
+  ahead(id: string): Promise<number | null>;
   /** Of these ids, those that are known, in no order. Cheap enough to be asked often. */
   endings(ids: readonly string[]): Promise<JobEnding[]>;
   /** Full ids that end in this text (6 … 36 characters of a UUID), among live jobs and the newest 10,000 final ones; at most 10. */

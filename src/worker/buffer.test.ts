@@ -8,6 +8,7 @@ const job = (id: string, queue: string): ClaimedJob => ({
   name: 'n',
   queue,
   payload: 'null',
+  version: 1,
   priority: 0,
   attempts: 0,
   maxAttempts: 3,

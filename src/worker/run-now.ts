@@ -1,5 +1,5 @@
 import { decodeOutput, encodeInput } from '../client/codec.js';
-import type { JobDefinition, RunnableJob } from '../client/job-definition.js';
+import { type JobDefinition, type RunnableJob, versionOf } from '../client/job-definition.js';
 import { cancelledError, failedError } from '../client/result-errors.js';
 import { formatDuration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
@@ -61,6 +61,7 @@ function claimed(job: RunnableJob, payload: string): ClaimedJob {
     name: job.name,
     queue: job.queue,
     payload,
+    version: versionOf(job),
     priority: job.priority,
     attempts: 0,
     maxAttempts: job.maxAttempts,

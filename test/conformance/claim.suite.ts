@@ -16,6 +16,7 @@ export function claimSuite(stage: Stage): void {
         name: 'work',
         queue,
         payload: '{"deep":{"er":[null]}}',
+        version: 1,
         priority: 20,
         attempts: 0,
         maxAttempts: 5,

@@ -162,6 +162,29 @@ export const faultCases: Record<string, Arrange> = {
   ...stops('bury', 'already-final'),
   ...stops('cancel', 'already-final'),
   ...stops('delete', 'not-found'),
+  edit: async (stage, queue) => {
+    const id = await stage.add(queue, { due: { inMs: HOUR } });
+    return {
+      call: (storage) => storage.edit(id, { payload: '2', priority: 4 }),
+      look: async () => {
+        const { status, payload, priority } = await stage.record(id);
+        return [status, payload, priority];
+      },
+      answers: ['done', 'done'],
+    };
+  },
+  changeMany: async (stage, queue) => {
+    const ids = await stage.addMany(queue, 2);
+    const child = await stage.add(queue, { after: { ids: [ids[0] ?? ''], onFailure: 'run' } });
+    return {
+      call: (storage) => storage.changeMany({ change: { kind: 'cancel' }, ids }),
+      look: async () => [await stage.statuses([...ids, child]), await stage.stats(queue)],
+      answers: [
+        ['done', 'done'],
+        ['already-final', 'already-final'],
+      ],
+    };
+  },
   setPaused: async (stage, queue) => ({
     call: (storage) => storage.setPaused(queue, true),
     look: async () => (await stage.stats(queue)).paused,

@@ -82,6 +82,8 @@ export class Stage {
       name: 'work',
       queue,
       payload: '{"n":1}',
+      version: 1,
+      tags: [],
       priority: 0,
       due: { inMs: 0 },
       maxAttempts: 3,

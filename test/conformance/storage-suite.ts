@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { aloneSuite } from './alone.suite.js';
+import { changeManySuite } from './change-many.suite.js';
 import { claimSuite } from './claim.suite.js';
 import { controlSuite } from './control.suite.js';
 import { dependenciesSuite } from './dependencies.suite.js';
+import { editSuite } from './edit.suite.js';
 import { enqueueSuite } from './enqueue.suite.js';
 import { exchangeSuite } from './exchange.suite.js';
 import { failedParentsSuite } from './failed-parents.suite.js';
 import { faultsSuite } from './faults.suite.js';
+import { filterSuite } from './filter.suite.js';
 import { idempotencySuite } from './idempotency.suite.js';
 import { inspectSuite } from './inspect.suite.js';
 import { leasesSuite } from './leases.suite.js';
@@ -36,6 +39,9 @@ const areas = {
   leases: leasesSuite,
   recovery: recoverySuite,
   control: controlSuite,
+  edit: editSuite,
+  'change many': changeManySuite,
+  filter: filterSuite,
   dependencies: dependenciesSuite,
   'failed parents': failedParentsSuite,
   inspect: inspectSuite,

@@ -1,7 +1,7 @@
 import { isMillraceError } from '../../src/internal/errors.js';
-import type { ExpiredLease, TakeBack } from '../../src/storage/settlement.js';
+import type { ExpiredLease, JobEdit, TakeBack } from '../../src/storage/settlement.js';
 import type { Storage } from '../../src/storage/storage.js';
-import type { Operation, PlannedJob, PlannedTakeBack } from './operation.js';
+import type { Operation, PlannedEdit, PlannedJob, PlannedTakeBack } from './operation.js';
 
 /** Makes the call and answers what came of it, before it is made comparable. */
 export async function execute(storage: Storage, operation: Operation, startMs: number): Promise<unknown> {
@@ -40,7 +40,18 @@ function call(storage: Storage, operation: Operation, startMs: number): Promise<
     case 'cancel':
     case 'delete':
     case 'job':
+    case 'ahead':
       return storage[operation.method](operation.id);
+    case 'edit':
+      return storage.edit(operation.id, editOf(operation.edit, startMs));
+    case 'changeMany': {
+      const { change, ids, status } = operation;
+      return storage.changeMany({
+        change: change.kind === 'edit' ? { kind: 'edit', edit: editOf(change.edit, startMs) } : change,
+        ids,
+        ...(status === null ? {} : { status }),
+      });
+    }
     case 'retryBuried': {
       const { queue, limit } = operation;
       return storage.retryBuried(queue === null ? { limit } : { queue, limit });
@@ -112,13 +123,20 @@ type ChangingMethod =
   | 'cancel'
   | 'delete'
   | 'job'
+  | 'ahead'
+  | 'edit'
+  | 'changeMany'
   | 'retryBuried'
   | 'setPaused'
   | 'purge'
   | 'purgeTraces'
   | 'advance';
 
-function dueOf(job: PlannedJob, startMs: number): { inMs: number } | { atMs: number } {
+function editOf({ due, ...edit }: PlannedEdit, startMs: number): JobEdit {
+  return due === undefined ? edit : { ...edit, due: dueOf({ due }, startMs) };
+}
+
+function dueOf(job: Pick<PlannedJob, 'due'>, startMs: number): { inMs: number } | { atMs: number } {
   return 'inMs' in job.due ? job.due : { atMs: startMs + job.due.startPlusMs };
 }
 

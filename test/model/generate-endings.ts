@@ -4,6 +4,8 @@ import type { PlannedTakeBack } from './operation.js';
 import type { Random } from './random.js';
 import { halfPast, type World } from './world.js';
 
+const brokeText = '[{"kind":"failed","error":{}},{"kind":"failed","error":{"message":"it Broke \\u0000"}}]';
+
 export function planSettlements(random: Random, world: World): Settlement[] {
   return someLeases(random, world).map((lease, index) => planSettlement(random, lease, index));
 }
@@ -37,7 +39,7 @@ function planSettlement(random: Random, lease: Lease, index: number): Settlement
     'put-back': 3,
   });
   const delayMs = delayOf(random, index);
-  const errors = random.pick(['[]', '[{"at":1}]', '["😀 \\u0000"]']);
+  const errors = random.pick(['[]', brokeText, '["😀 \\u0000"]']);
   switch (kind) {
     case 'completed': {
       const result = random.pick([null, '1', '"\\u0000 😀"']);

@@ -17,6 +17,8 @@ function planJob(random: Random, world: World): PlannedJob {
     name: random.pick(world.names),
     queue: random.pick(world.queues),
     payload: random.pick(['null', '{"n":1}', '"\\u0000 \\ud800 😀"']),
+    version: random.pick([1, 1, 2]),
+    tags: random.chance(0.3) ? random.some(world.tags).sort() : [],
     priority: random.pick([0, 0, 0, 5, -5]),
     due: planDue(random),
     maxAttempts: random.between(1, 3),
@@ -29,7 +31,7 @@ function planJob(random: Random, world: World): PlannedJob {
   };
 }
 
-function planDue(random: Random): PlannedJob['due'] {
+export function planDue(random: Random): PlannedJob['due'] {
   if (random.chance(0.6)) return { inMs: 0 };
   if (random.chance(0.5)) return { inMs: halfPast(random.between(0, 4)) };
   return { startPlusMs: halfPast(random.between(-2, 5)) };

@@ -1,5 +1,6 @@
 import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
 import type { WorkerReport } from '../../src/storage/worker-record.js';
+import { planChangeMany, planEdit } from './generate-changes.js';
 import { planSettlements, planTakeBacks } from './generate-endings.js';
 import { planJobs } from './generate-jobs.js';
 import type { Method, Operation } from './operation.js';
@@ -24,6 +25,9 @@ const weights: Readonly<Record<Method, number>> = {
   bury: 2.5,
   cancel: 3.5,
   delete: 2,
+  edit: 5,
+  changeMany: 4,
+  ahead: 2,
   setPaused: 2,
   pausedQueues: 0.5,
   purge: 2,
@@ -85,7 +89,12 @@ export function nextOperation(random: Random, world: World): Operation {
     case 'cancel':
     case 'delete':
     case 'job':
+    case 'ahead':
       return { method, id: anId(random, world) };
+    case 'edit':
+      return { method, id: anId(random, world), edit: planEdit(random, world) };
+    case 'changeMany':
+      return planChangeMany(random, world);
     case 'retryBuried': {
       const queue = random.chance(0.5) ? random.pick(world.queues) : null;
       return { method, queue, limit: random.pick([1, 2, 100]) };
@@ -114,6 +123,9 @@ type LesserMethod = Exclude<
   | 'cancel'
   | 'delete'
   | 'job'
+  | 'ahead'
+  | 'edit'
+  | 'changeMany'
   | 'retryBuried'
   | 'setPaused'
 >;
@@ -201,6 +213,9 @@ function aFilter(random: Random, world: World) {
     queue: random.pick(world.queues),
     ...(random.chance(0.5) ? { status } : {}),
     ...(random.chance(0.3) ? { name: random.pick(world.names) } : {}),
+    ...(random.chance(0.3) ? { tag: random.pick(world.tags) } : {}),
+    ...(random.chance(0.1) ? { worker: random.pick(world.workerIds) } : {}),
+    ...(random.chance(0.1) ? { errorText: random.pick(['broke', 'BROKE', 'x']) } : {}),
   };
 }
 

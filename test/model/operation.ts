@@ -1,14 +1,22 @@
+import type { JobStatus } from '../../src/core/job-status.js';
 import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
 import type { NewLogLine } from '../../src/storage/job-log.js';
 import type { JobFilter } from '../../src/storage/job-record.js';
 import type { NewJob } from '../../src/storage/new-job.js';
-import type { Settlement, TakeBack } from '../../src/storage/settlement.js';
+import type { JobEdit, Settlement, TakeBack } from '../../src/storage/settlement.js';
 import type { WorkerReport } from '../../src/storage/worker-record.js';
 
 /** A new job whose absolute due time is told from the start of the run. */
 export type PlannedJob = Omit<NewJob, 'due'> & {
   readonly due: { readonly inMs: number } | { readonly startPlusMs: number };
 };
+
+/** An edit whose absolute due time is told from the start of the run. */
+export type PlannedEdit = Omit<JobEdit, 'due'> & { readonly due?: PlannedJob['due'] };
+
+export type PlannedChange =
+  | { readonly kind: 'retry' | 'bury' | 'cancel' | 'delete' }
+  | { readonly kind: 'edit'; readonly edit: PlannedEdit };
 
 /** A decision without the lease end it saw: each storage has its own; `stale` misses it. */
 export type PlannedTakeBack = WithoutLeaseEnd<TakeBack> & { readonly stale: boolean };
@@ -32,7 +40,14 @@ export type Operation =
   | { readonly method: 'peek'; readonly queues: readonly string[]; readonly names: readonly string[] }
   | { readonly method: 'expired'; readonly expiredForMs: number; readonly limit: number }
   | { readonly method: 'takeBack'; readonly decisions: readonly PlannedTakeBack[] }
-  | { readonly method: 'retry' | 'bury' | 'cancel' | 'delete' | 'job'; readonly id: string }
+  | { readonly method: 'retry' | 'bury' | 'cancel' | 'delete' | 'job' | 'ahead'; readonly id: string }
+  | { readonly method: 'edit'; readonly id: string; readonly edit: PlannedEdit }
+  | {
+      readonly method: 'changeMany';
+      readonly change: PlannedChange;
+      readonly ids: readonly string[];
+      readonly status: JobStatus | null;
+    }
   | { readonly method: 'retryBuried'; readonly queue: string | null; readonly limit: number }
   | { readonly method: 'setPaused'; readonly queue: string; readonly paused: boolean }
   | {

@@ -8,6 +8,7 @@ export interface World {
   readonly run: string;
   readonly queues: readonly string[];
   readonly names: readonly string[];
+  readonly tags: readonly string[];
   readonly uniqueKeys: readonly string[];
   readonly idempotencyKeys: readonly string[];
   readonly incarnations: readonly string[];
@@ -27,6 +28,7 @@ export function newWorld(run: string): World {
     run,
     queues: ['a', 'b', 'c'].map((name) => `q-${run}-${name}`),
     names: ['red', 'green', 'blue'],
+    tags: ['x', 'X', 'y/z'].map((tag) => `${run}-${tag}`),
     uniqueKeys: ['k', 'K', 'k '].map((key) => `${run}-${key}`),
     idempotencyKeys: ['i', 'j'].map((key) => `${run}-${key}`),
     incarnations: ['00000001', '00000002', '0000000f'].map((part) => run + part),

@@ -97,8 +97,11 @@ export async function dispatches(): Promise<void> {
   await millrace.dispatch(resize, { file: 'x', width: 3 });
   // @ts-expect-error an input is needed
   await millrace.dispatch(resize);
-  // @ts-expect-error no such option yet
   await millrace.dispatch(greet, { name: 'x' }, { tags: ['a'] });
+  // @ts-expect-error tags are a list
+  await millrace.dispatch(greet, { name: 'x' }, { tags: 'a' });
+  // @ts-expect-error no such option yet
+  await millrace.dispatch(greet, { name: 'x' }, { limit: { group: 'a' } });
 
   const greeting = await millrace.dispatch(greet, { name: 'Ada' }, { unique: true });
   expectType<string>().of(await greeting.result({ timeout: '1s' }), true);

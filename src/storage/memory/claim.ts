@@ -116,6 +116,7 @@ function claimedJob(job: MemoryJob): ClaimedJob {
     name: job.name,
     queue: job.queue,
     payload: job.payload,
+    version: job.version,
     priority: job.priority,
     attempts: job.attempts,
     maxAttempts: job.maxAttempts,

@@ -12,17 +12,25 @@ export interface Ending {
 
 /** Ends a job that is not final, and what follows for those that wait for it. */
 export function endJob(state: MemoryState, job: MemoryJob, ending: Ending): void {
-  finish(state, job, ending);
-  tellDependents(state, job.id, ending.status === 'completed');
+  endJobs(state, [job], ending);
 }
 
-/** Removes a job of any status with its keys; dependents of one that had not ended follow as after a cancel. */
-export function deleteJob(state: MemoryState, job: MemoryJob): void {
-  freeAtDeletion(state, job);
-  const wasFinal = isFinal(job.status);
-  leaveStatus(state, job);
-  if (!wasFinal) tellDependents(state, job.id, false);
-  forgetJob(state, job);
+/** All end before the first is followed: what waits for another one of them ends as itself. */
+export function endJobs(state: MemoryState, jobs: readonly MemoryJob[], ending: Ending): void {
+  for (const job of jobs) finish(state, job, ending);
+  for (const { id } of jobs) tellDependents(state, id, ending.status === 'completed');
+}
+
+/** Removes jobs of any status with their keys; dependents of one that had not ended follow as after a cancel. */
+export function deleteJobs(state: MemoryState, jobs: readonly MemoryJob[]): void {
+  const live = jobs.filter(({ status }) => !isFinal(status));
+  for (const job of jobs) {
+    freeAtDeletion(state, job);
+    leaveStatus(state, job);
+    job.status = 'cancelled';
+  }
+  for (const { id } of live) tellDependents(state, id, false);
+  for (const job of jobs) forgetJob(state, job);
 }
 
 /** Carries out what an operator asked for while the job ran. */
@@ -32,7 +40,7 @@ export function carryOut(
   request: StopRequest,
   endedBy: LeaseToken | null,
 ): void {
-  if (request === 'delete') deleteJob(state, job);
+  if (request === 'delete') deleteJobs(state, [job]);
   else {
     const status = request === 'cancel' ? 'cancelled' : 'buried';
     endJob(state, job, { status, reason: 'operator', endedBy });

@@ -1,45 +1,23 @@
-import type { JobStatus } from '../../core/job-status.js';
-import { MillraceError } from '../../internal/errors.js';
-import type {
-  JobEnding,
-  JobFilter,
-  JobPage,
-  JobPageRequest,
-  JobRecord,
-  JobSummary,
-  QueueStats,
-} from '../job-record.js';
-import { byId, inClaimOrder, type MemoryJob, type MemoryState } from './state.js';
+import type { JobEnding, JobRecord, JobSummary, QueueStats } from '../job-record.js';
+import { inClaimOrder, type MemoryJob, type MemoryState } from './state.js';
 
-const statusOrder: readonly JobStatus[] = [
-  'processing',
-  'pending',
-  'blocked',
-  'buried',
-  'cancelled',
-  'completed',
-];
+const mostAhead = 10_000;
 
 export function job(state: MemoryState, id: string): JobRecord | null {
   const row = state.jobs.get(id);
   return row === undefined ? null : recordOf(row);
 }
 
-/** The cursor is the number of jobs that stand before the page: the order is computed anew each time. */
-export function jobs(state: MemoryState, filter: JobFilter, page: JobPageRequest): JobPage {
-  const start = page.cursor === undefined ? 0 : Number(page.cursor);
-  if (!Number.isSafeInteger(start) || start < 0) {
-    throw new MillraceError('cursor-invalid', `cursor: expected the "next" of a page, got "${page.cursor}"`);
+export function ahead(state: MemoryState, id: string): number | null {
+  const row = state.jobs.get(id);
+  if (row?.status !== 'pending') return null;
+  const nowMs = state.now();
+  let count = 0;
+  for (const other of state.pending(row.queue)) {
+    if (count === mostAhead || inClaimOrder(other, row) >= 0) break;
+    if (other.alone === row.alone && other.dueAtMs <= nowMs) count += 1;
   }
-  const found = [...state.jobs.values()].filter(
-    (row) =>
-      (filter.status === undefined || row.status === filter.status) &&
-      (filter.queue === undefined || row.queue === filter.queue) &&
-      (filter.name === undefined || row.name === filter.name),
-  );
-  const end = start + page.limit;
-  const shown = found.sort(inListOrder).slice(start, end);
-  return { jobs: shown.map(summaryOf), next: end < found.length ? String(end) : null };
+  return count;
 }
 
 export function endings(state: MemoryState, ids: readonly string[]): JobEnding[] {
@@ -82,14 +60,7 @@ function queueStats(state: MemoryState, queue: string): QueueStats {
   };
 }
 
-function inListOrder(a: MemoryJob, b: MemoryJob): number {
-  const byStatus = statusOrder.indexOf(a.status) - statusOrder.indexOf(b.status);
-  if (byStatus !== 0) return byStatus;
-  if (a.status !== 'pending') return byId(b, a);
-  return Number(b.alone) - Number(a.alone) || inClaimOrder(a, b);
-}
-
-function summaryOf(row: MemoryJob): JobSummary {
+export function summaryOf(row: MemoryJob): JobSummary {
   return {
     id: row.id,
     name: row.name,
@@ -104,6 +75,7 @@ function summaryOf(row: MemoryJob): JobSummary {
     claimedAtMs: row.claimedAtMs,
     finishedAtMs: row.finishedAtMs,
     workerId: row.workerId,
+    tags: row.tags,
   };
 }
 
@@ -111,6 +83,7 @@ function recordOf(row: MemoryJob): JobRecord {
   return {
     ...summaryOf(row),
     payload: row.payload,
+    version: row.version,
     result: row.result,
     errors: row.errors,
     outcome: row.outcome,

@@ -19,9 +19,11 @@ export interface MemoryLease {
 export interface MemoryJob {
   readonly id: string;
   readonly name: string;
-  readonly queue: string;
-  readonly payload: string;
-  readonly priority: number;
+  readonly tags: readonly string[];
+  queue: string;
+  payload: string;
+  version: number;
+  priority: number;
   readonly maxAttempts: number;
   readonly createdAtMs: number;
   readonly retentionMs: number | null;
@@ -71,8 +73,10 @@ export interface Duty {
   readonly untilMs: number;
 }
 
+type ClaimPlace = Pick<MemoryJob, 'priority' | 'dueAtMs' | 'id'>;
+
 /** Order of a claim within one queue. */
-export function inClaimOrder(a: MemoryJob, b: MemoryJob): number {
+export function inClaimOrder(a: ClaimPlace, b: ClaimPlace): number {
   return b.priority - a.priority || a.dueAtMs - b.dueAtMs || byId(a, b);
 }
 
@@ -122,7 +126,7 @@ export class MemoryState {
     job.status = 'pending';
     let line = this.#pending.get(job.queue);
     if (line === undefined) {
-      line = new SortedList(inClaimOrder);
+      line = new SortedList<MemoryJob>(inClaimOrder);
       this.#pending.set(job.queue, line);
     }
     line.add(job);
@@ -141,12 +145,18 @@ export class MemoryState {
   }
 }
 
+export function dueAtMs(due: NewJob['due'], nowMs: number): number {
+  return 'atMs' in due ? due.atMs : nowMs + due.inMs;
+}
+
 export function newMemoryJob(job: NewJob, nowMs: number): MemoryJob {
   return {
     id: job.id,
     name: job.name,
+    tags: [...job.tags],
     queue: job.queue,
     payload: job.payload,
+    version: job.version,
     priority: job.priority,
     maxAttempts: job.maxAttempts,
     createdAtMs: nowMs,
@@ -157,7 +167,7 @@ export function newMemoryJob(job: NewJob, nowMs: number): MemoryJob {
     parents: new Map(),
     log: [],
     status: 'blocked',
-    dueAtMs: 'atMs' in job.due ? job.due.atMs : nowMs + job.due.inMs,
+    dueAtMs: dueAtMs(job.due, nowMs),
     attempts: 0,
     deaths: 0,
     lapses: 0,

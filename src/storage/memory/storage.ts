@@ -2,6 +2,7 @@
  * The reference model of the storage seam: everything in plain maps, each call one synchronous step. The engines are
  * compared with it; it is also what tests of applications run on. It keeps its contents until the object is dropped.
  */
+import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
@@ -9,8 +10,10 @@ import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import type {
+  ControlChange,
   ControlOutcome,
   ExpiredLease,
+  JobEdit,
   Settlement,
   SettleOutcome,
   TakeBack,
@@ -22,6 +25,7 @@ import * as claims from './claim.js';
 import * as control from './control.js';
 import { enqueue } from './enqueue.js';
 import * as inspect from './inspect.js';
+import { jobs } from './list.js';
 import * as logs from './log.js';
 import * as purges from './purge.js';
 import * as recovery from './recovery.js';
@@ -148,6 +152,18 @@ export class MemoryStorage implements Storage {
     return this.#step((state) => control.stop(state, id, 'delete'));
   }
 
+  edit(id: string, edit: JobEdit): Promise<ControlOutcome> {
+    return this.#step((state) => control.edit(state, id, edit));
+  }
+
+  changeMany(request: {
+    change: ControlChange;
+    ids: readonly string[];
+    status?: JobStatus;
+  }): Promise<ControlOutcome[]> {
+    return this.#step((state) => control.changeMany(state, request));
+  }
+
   setPaused(queue: string, paused: boolean): Promise<void> {
     return this.#step((state) => control.setPaused(state, queue, paused));
   }
@@ -173,7 +189,11 @@ export class MemoryStorage implements Storage {
   }
 
   jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
-    return this.#step((state) => inspect.jobs(state, filter, page));
+    return this.#step((state) => jobs(state, filter, page));
+  }
+
+  ahead(id: string): Promise<number | null> {
+    return this.#step((state) => inspect.ahead(state, id));
   }
 
   endings(ids: readonly string[]): Promise<JobEnding[]> {

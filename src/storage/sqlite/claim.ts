@@ -138,6 +138,7 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
     started,
     createdAt,
     ,
+    version,
     payload,
     errors,
   ] = tuple;
@@ -148,6 +149,7 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
     name: kind.name,
     queue: kind.queue,
     payload: payloadOf(db, id, payload),
+    version,
     priority: 0 - rank,
     attempts,
     maxAttempts,

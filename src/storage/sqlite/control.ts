@@ -1,12 +1,15 @@
+import type { JobStatus } from '../../core/job-status.js';
 import { uuidToBytes } from '../../internal/uuid.js';
 import type { StopRequest } from '../claimed-job.js';
-import type { ControlOutcome } from '../settlement.js';
+import type { ControlChange, ControlOutcome, JobEdit } from '../settlement.js';
 import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
 import { scopeCodes, stopCodes, tiedBits } from './codes.js';
-import { deleteJob, endJob, makePending } from './endings.js';
+import { deleteJobs, endJobs, makePending } from './endings.js';
+import { isLong, keepApart, keptApart } from './payloads.js';
 import * as sql from './queries/control.js';
 import { type JobRow, jobById, jobByRow } from './queries/endings.js';
 import { setPaused as updatePaused } from './queries/kinds.js';
+import { deletePayload } from './queries/payloads.js';
 import * as keys from './queries/unique-keys.js';
 import type { Transaction } from './transaction.js';
 
@@ -64,22 +67,90 @@ export function retryBuriedPage(
   return { retried, duplicates, last: rows.length < page.size ? null : (rows.at(-1)?.id ?? null) };
 }
 
-/** What an operator asks of one job: at once where nothing runs, else as a request to its worker. */
-export function stop(tx: Transaction, id: string, request: StopRequest): ControlOutcome {
+export function edit(tx: Transaction, id: string, change: JobEdit): ControlOutcome {
   const job = tx.db.get<JobRow>(jobById, uuidToBytes(id));
   if (job === undefined) return 'not-found';
-  if (job.status === statusCodes.processing) {
-    tx.db.run(sql.requestStop, stopCodes[request], job.row);
-    return 'requested';
-  }
-  if (request === 'delete') {
-    deleteJob(tx, job);
-    return 'done';
-  }
   if (job.status >= firstFinalCode) return 'already-final';
-  const status = request === 'cancel' ? statusCodes.cancelled : statusCodes.buried;
-  endJob(tx, job.row, { status, reason: 'operator', token: null });
+  const isBlocked = job.status === statusCodes.blocked;
+  if (job.status === statusCodes.processing || (isBlocked && change.due !== undefined)) return 'not-allowed';
+  applyEdit(tx, job, change);
+  if (!isBlocked) tx.wake(tx.db.kinds.queueId(change.queue ?? '') ?? job.queue);
   return 'done';
+}
+
+function applyEdit(tx: Transaction, job: JobRow, { payload, version, priority, due, queue }: JobEdit): void {
+  const { db, nowMs } = tx;
+  const dueAtMs = due === undefined ? null : Math.round('atMs' in due ? due.atMs : nowMs + due.inMs);
+  db.run(
+    sql.edit,
+    priority === undefined ? null : 0 - priority,
+    dueAtMs,
+    dueAtMs === null ? 0 : 1,
+    payload === undefined ? null : isLong(payload) ? keptApart : payload,
+    payload === undefined ? null : (version ?? null),
+    job.row,
+  );
+  if (payload !== undefined) {
+    db.run(deletePayload, job.row);
+    if (isLong(payload)) keepApart(db, job.row, payload);
+  }
+  if (queue === undefined) return;
+  const { name } = db.kinds.byId(db.value<number>(sql.kindOf, job.row) as number);
+  const kind = db.kinds.ensure(queue, name);
+  db.run(sql.moveToKind, kind.queueId, kind.id, job.row);
+}
+
+/** What an operator asks of one job: at once where nothing runs, else as a request to its worker. */
+export function stop(tx: Transaction, id: string, request: StopRequest): ControlOutcome {
+  return stopMany(tx, [id], request)[0] ?? 'not-found';
+}
+
+function stopMany(tx: Transaction, ids: readonly string[], request: StopRequest): ControlOutcome[] {
+  const ending: JobRow[] = [];
+  const outcomes = ids.map((id): ControlOutcome => {
+    const job = tx.db.get<JobRow>(jobById, uuidToBytes(id));
+    if (job === undefined) return 'not-found';
+    if (job.status === statusCodes.processing) {
+      tx.db.run(sql.requestStop, stopCodes[request], job.row);
+      return 'requested';
+    }
+    if (request !== 'delete' && job.status >= firstFinalCode) return 'already-final';
+    ending.push(job);
+    return 'done';
+  });
+  if (request === 'delete') deleteJobs(tx, ending);
+  else {
+    const status = request === 'cancel' ? statusCodes.cancelled : statusCodes.buried;
+    endJobs(tx, ending, { status, reason: 'operator', token: null });
+  }
+  return outcomes;
+}
+
+export function changeMany(
+  tx: Transaction,
+  { change, ids, status }: { change: ControlChange; ids: readonly string[]; status?: JobStatus },
+): ControlOutcome[] {
+  const isOpen = (id: string): boolean => {
+    if (status === undefined) return true;
+    const found = tx.db.get<JobRow>(jobById, uuidToBytes(id));
+    return found === undefined || found.status === statusCodes[status];
+  };
+  // Ascending: of those that want one unique key the lowest id gets it.
+  const open = ids.filter(isOpen).sort();
+  const outcomes = changeEach(tx, change, open);
+  const byJob = new Map(open.map((id, index) => [id, outcomes[index]]));
+  return ids.map((id) => byJob.get(id) ?? 'not-allowed');
+}
+
+function changeEach(tx: Transaction, change: ControlChange, ids: readonly string[]): ControlOutcome[] {
+  switch (change.kind) {
+    case 'retry':
+      return ids.map((id) => retry(tx, id));
+    case 'edit':
+      return ids.map((id) => edit(tx, id, change.edit));
+    default:
+      return stopMany(tx, ids, change.kind);
+  }
 }
 
 export function setPaused(tx: Transaction, queue: string, isPaused: boolean): void {

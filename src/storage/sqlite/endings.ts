@@ -22,8 +22,13 @@ export const jobRow = (tx: Transaction, row: number): sql.JobRow =>
 
 /** Ends a job that is not final. */
 export function endJob(tx: Transaction, row: number, ending: Ending): void {
-  endAlone(tx, jobRow(tx, row), ending);
-  tellDependents(tx, row, ending.status === statusCodes.completed);
+  endJobs(tx, [jobRow(tx, row)], ending);
+}
+
+/** All end before the first is followed: what waits for another one of them ends as itself. */
+export function endJobs(tx: Transaction, jobs: readonly sql.JobRow[], ending: Ending): void {
+  for (const job of jobs) endAlone(tx, job, ending);
+  for (const { row } of jobs) tellDependents(tx, row, ending.status === statusCodes.completed);
 }
 
 export function completeJob(
@@ -48,11 +53,14 @@ function freeAtEnd(tx: Transaction, job: sql.JobRow): void {
     tx.db.run(keys.freeKey, job.uniqueKey, job.id);
 }
 
-/** Removes a job of any status; dependents of one that had not ended follow as after a cancel. */
-export function deleteJob(tx: Transaction, job: sql.JobRow): void {
-  if (job.uniqueKey !== null) tx.db.run(keys.freeKey, job.uniqueKey, job.id);
-  if (job.status < firstFinalCode) tellDependents(tx, job.row, false);
-  forgetJob(tx, job.row);
+/** Removes jobs of any status; dependents of those that had not ended follow as after a cancel. */
+export function deleteJobs(tx: Transaction, jobs: readonly sql.JobRow[]): void {
+  const live = jobs.filter(({ status }) => status < firstFinalCode);
+  for (const { uniqueKey, id } of jobs) if (uniqueKey !== null) tx.db.run(keys.freeKey, uniqueKey, id);
+  // None of them waits any more, so none is followed as a dependent of another.
+  if (live.length > 1) for (const { row } of live) tx.db.run(sql.closeEdgesOfChild, row);
+  for (const { row } of live) tellDependents(tx, row, false);
+  for (const { row } of jobs) forgetJob(tx, row);
 }
 
 /** Takes the row away, with its edges, its idempotency key, its log and what of it is kept apart. */
@@ -62,12 +70,13 @@ export function forgetJob(tx: Transaction, row: number): void {
   tx.db.run(sql.deleteIdempotency, row);
   tx.db.run(sql.deleteLog, row);
   tx.db.run(deletePayload, row);
+  tx.db.run(sql.deleteTags, row);
   tx.db.run(sql.deleteJob, row);
 }
 
 /** What an operator asked for while the job ran. */
 export function carryOut(tx: Transaction, job: sql.JobRow, request: StopRequest, token: Buffer | null): void {
-  if (request === 'delete') deleteJob(tx, job);
+  if (request === 'delete') deleteJobs(tx, [job]);
   else {
     const status = request === 'cancel' ? statusCodes.cancelled : statusCodes.buried;
     endJob(tx, job.row, { status, reason: 'operator', token });

@@ -12,14 +12,18 @@ import type { Transaction } from './transaction.js';
 
 /** Rows of one insert; the remainder of a batch goes by the next smaller size. */
 const insertSizes = [50, 10] as const;
-const insertTexts = new Map(insertSizes.map((size) => [size, sql.insertPlain(size)] as const));
+const insertTexts = insertSizes.map((size) => ({
+  size,
+  plain: sql.insertPlain(size),
+  first: sql.insertFirst(size),
+}));
 
 interface Parent {
   readonly row: number;
   readonly status: number;
 }
 
-/** In order; what has neither keys, parents nor a long payload goes by many rows a statement. */
+/** In order; what has neither keys, parents, tags nor a long payload goes by many rows a statement. */
 export function enqueue(tx: Transaction, jobs: readonly NewJob[]): EnqueueOutcome[] {
   const outcomes: EnqueueOutcome[] = [];
   for (let at = 0; at < jobs.length; ) {
@@ -34,27 +38,30 @@ export function enqueue(tx: Transaction, jobs: readonly NewJob[]): EnqueueOutcom
 }
 
 function isPlain(job: NewJob): boolean {
-  return job.unique === null && job.idempotency === null && job.after === null && !isLong(job.payload);
+  const isFree = job.unique === null && job.idempotency === null && job.after === null;
+  return isFree && job.tags.length === 0 && !isLong(job.payload);
 }
 
 function enqueuePlain(tx: Transaction, jobs: readonly NewJob[], outcomes: EnqueueOutcome[]): void {
   let at = 0;
-  for (const [size, text] of insertTexts) {
-    for (; jobs.length - at >= size; at += size) insertMany(tx, text, jobs.slice(at, at + size), outcomes);
+  for (const texts of insertTexts) {
+    const { size } = texts;
+    for (; jobs.length - at >= size; at += size) insertMany(tx, texts, jobs.slice(at, at + size), outcomes);
   }
   for (; at < jobs.length; at += 1) outcomes.push(insertOne(tx, jobs[at] as NewJob));
 }
 
 function insertMany(
   tx: Transaction,
-  text: string,
+  texts: { readonly plain: string; readonly first: string },
   jobs: readonly NewJob[],
   outcomes: EnqueueOutcome[],
 ): void {
   const values: Value[] = [];
-  for (const job of jobs) pushPlainValues(values, tx, job);
+  const areFirst = jobs.every(({ version }) => version === 1);
+  for (const job of jobs) pushPlainValues(values, tx, job, areFirst);
   try {
-    tx.db.runList(text, values);
+    tx.db.runList(areFirst ? texts.first : texts.plain, values);
   } catch (error) {
     // One of the ids is known (or stands twice in this call): the statement changed nothing, so each row by itself.
     if (!isSqliteError(error) || !error.code.startsWith('SQLITE_CONSTRAINT')) throw error;
@@ -71,11 +78,12 @@ function insertOne(tx: Transaction, job: NewJob): EnqueueOutcome {
 
 function plainValues(tx: Transaction, job: NewJob): Value[] {
   const values: Value[] = [];
-  pushPlainValues(values, tx, job);
+  pushPlainValues(values, tx, job, false);
   return values;
 }
 
-function pushPlainValues(values: Value[], tx: Transaction, job: NewJob): void {
+/** @param isFirst of version 1, which is left out */
+function pushPlainValues(values: Value[], tx: Transaction, job: NewJob, isFirst: boolean): void {
   const kind = tx.db.kinds.ensure(job.queue, job.name);
   tx.awakened.add(job.queue);
   const dueAtMs = 'atMs' in job.due ? job.due.atMs : tx.nowMs + job.due.inMs;
@@ -88,8 +96,9 @@ function pushPlainValues(values: Value[], tx: Transaction, job: NewJob): void {
     job.maxAttempts,
     tx.nowMs,
     job.retentionMs,
-    isLong(job.payload) ? keptApart : job.payload,
   );
+  if (!isFirst) values.push(job.version);
+  values.push(isLong(job.payload) ? keptApart : job.payload);
 }
 
 function enqueueTied(tx: Transaction, job: NewJob): EnqueueOutcome {
@@ -104,6 +113,7 @@ function enqueueTied(tx: Transaction, job: NewJob): EnqueueOutcome {
     parents.some(({ status }) => status === statusCodes.buried || status === statusCodes.cancelled);
   const row = insertTied(tx, job, { waits: open.length, policy, isBlocked: isDoomed || open.length > 0 });
   takeKeys(tx, job, row);
+  for (const tag of job.tags) tx.db.run(sql.insertTag, tag, uuidToBytes(job.id), row);
   if (isLong(job.payload)) keepApart(tx.db, row, job.payload);
   for (const parent of parents) {
     const isOpen = parent.status < firstFinalCode;

@@ -28,6 +28,7 @@ export function summaryOf(db: Connection, row: sql.SummaryRow): JobSummary {
     claimedAtMs: row.claimedAt,
     finishedAtMs: row.finishedAt,
     workerId: row.worker,
+    tags: db.values<string>(sql.tagsOf, row.row),
   };
 }
 
@@ -41,6 +42,7 @@ export function job(db: Connection, id: string): JobRecord | null {
   return {
     ...summaryOf(db, row),
     payload: payloadOf(db, row.id, payload),
+    version: row.version,
     result,
     errors,
     outcome,
@@ -54,6 +56,27 @@ export function job(db: Connection, id: string): JobRecord | null {
     retentionMs,
     waitsFor: waitsFor.map(bytesToUuid),
   };
+}
+
+const mostAhead = 10_000;
+
+export function ahead(db: Connection, nowMs: number, id: string): number | null {
+  const place = db.get<sql.PlaceRow>(sql.pendingPlace, uuidToBytes(id));
+  if (place === undefined) return null;
+  let count = 0;
+  for (const kindId of liveKindIds(db, place.queue)) {
+    for (const rank of ranks(db, db.kinds.byId(kindId), place.line)) {
+      const left = mostAhead - count;
+      if (rank > place.rank || left === 0) break;
+      const range = [place.queue, kindId, place.line, rank] as const;
+      const { dueAt, id: ownId } = place;
+      count +=
+        (rank === place.rank
+          ? db.value<number>(sql.countBefore, ...range, Math.min(nowMs, dueAt), dueAt, ownId, left)
+          : db.value<number>(sql.countDueUpTo, ...range, nowMs, left)) ?? 0;
+    }
+  }
+  return count;
 }
 
 export function endings(db: Connection, ids: readonly string[]): JobEnding[] {

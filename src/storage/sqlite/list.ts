@@ -4,6 +4,7 @@
  * is then shorter than its limit and has a next one.
  */
 import { MillraceError } from '../../internal/errors.js';
+import { fits, hasDetails, lastFailureHas, mostErrorsRead, mostLookedAt } from '../job-filter.js';
 import type { JobFilter, JobPage, JobPageRequest } from '../job-record.js';
 import { listOrder, statusCodes } from '../sql/status-codes.js';
 import type { Connection } from './connection.js';
@@ -12,8 +13,9 @@ import { liveKindIds } from './line.js';
 import { merge } from './merge.js';
 import * as sql from './queries/inspect.js';
 
-const mostLookedAt = 5_000;
 const readSize = 500;
+/** What a row of which the failures are read counts as. */
+const errorsWeight = mostLookedAt / mostErrorsRead;
 
 const afterEveryId = Buffer.alloc(17, 0xff);
 
@@ -31,17 +33,29 @@ export function jobs(db: Connection, filter: JobFilter, page: JobPageRequest): J
   let lookedAt = 0;
   let last: string | null = null;
   const answer = (next: string | null): JobPage => ({ jobs: summaries(db, found), next });
-  for (const { status, after } of sections(filter, page.cursor)) {
-    for (const { row, kind, key } of places(db, status, after, wanted)) {
-      const isWanted = wanted === null || wanted.has(kind);
+  for (const { prefix, places } of sections(db, filter, page.cursor, wanted)) {
+    for (const { row, kind, key } of places) {
+      const isWanted = (wanted === null || wanted.has(kind)) && hasWanted(db, filter, row);
       if (isWanted && found.length === page.limit) return answer(last);
       if (isWanted) found.push(row);
-      last = `${status}.${key}`;
-      lookedAt += 1;
-      if (lookedAt === mostLookedAt) return answer(last);
+      last = `${prefix}.${key}`;
+      lookedAt += filter.errorText === undefined ? 1 : errorsWeight;
+      if (lookedAt >= mostLookedAt) return answer(last);
     }
   }
   return answer(null);
+}
+
+/** Whether the job fits the rest of the filter, for which its row has to be read. */
+function hasWanted(db: Connection, filter: JobFilter, row: number): boolean {
+  const { tag, errorText } = filter;
+  // What is listed by tag has not been sorted by status.
+  if (tag === undefined && !hasDetails(filter)) return true;
+  if (!fits(filter, summaryOf(db, db.get<sql.SummaryRow>(sql.summaryOf, row) as sql.SummaryRow)))
+    return false;
+  return (
+    errorText === undefined || lastFailureHas(db.value<string | null>(sql.errorsOf, row) ?? null, errorText)
+  );
 }
 
 /** The kinds a filter lets through; null = all. */
@@ -50,7 +64,50 @@ function wantedKinds(db: Connection, { queue, name }: JobFilter): ReadonlySet<nu
   return new Set(db.kinds.all({ queue, name }).map(({ id }) => id));
 }
 
+/** Places in order, and what stands before each in a cursor: the code of its status, or `t` in a list by tag. */
+interface Section {
+  readonly prefix: string;
+  readonly places: Iterable<Place>;
+}
+
 function sections(
+  db: Connection,
+  filter: JobFilter,
+  cursor: string | undefined,
+  wanted: ReadonlySet<number> | null,
+): Section[] {
+  const { tag } = filter;
+  if (tag !== undefined) return [{ prefix: 't', places: taggedPlaces(db, tag, tagCursor(cursor)) }];
+  return statusSections(filter, cursor).map(({ status, after }) => ({
+    prefix: String(status),
+    places: lazily(() => places(db, status, after, wanted)),
+  }));
+}
+
+/** A section is read when its turn comes, if it does. */
+function* lazily(read: () => Iterable<Place>): Generator<Place> {
+  yield* read();
+}
+
+function tagCursor(cursor: string | undefined): Buffer {
+  if (cursor === undefined) return afterEveryId;
+  const match = /^t\.([0-9a-f]{32})$/.exec(cursor);
+  if (match?.[1] === undefined) throw badCursor(cursor);
+  return Buffer.from(match[1], 'hex');
+}
+
+function* taggedPlaces(db: Connection, tag: string, after: Buffer): Generator<Place> {
+  for (let id: Buffer | undefined = after; id !== undefined; ) {
+    const rows: sql.ListedRow[] = db.all<sql.ListedRow>(sql.listTagged, tag, id, readSize);
+    yield* rows.map(placeById);
+    id = rows.length < readSize ? undefined : rows.at(-1)?.id;
+  }
+}
+
+const badCursor = (cursor: string): MillraceError =>
+  new MillraceError('cursor-invalid', `cursor: expected the "next" of a page, got "${cursor}"`);
+
+function statusSections(
   filter: JobFilter,
   cursor: string | undefined,
 ): { status: number; after: string[] | null }[] {
@@ -61,7 +118,7 @@ function sections(
   const at = order.indexOf(Number(match?.[1]));
   const after = match?.[2]?.split(':') ?? [];
   if (at < 0 || after.length !== (order[at] === statusCodes.pending ? 5 : 1)) {
-    throw new MillraceError('cursor-invalid', `cursor: expected the "next" of a page, got "${cursor}"`);
+    throw badCursor(cursor);
   }
   return order.slice(at).map((status, index) => ({ status, after: index === 0 ? after : null }));
 }

@@ -2,6 +2,7 @@
  * The storage seam on one SQLite file, on the calling thread. Each method is one short transaction; the head of
  * `writer.ts` says how they share commits and how they wait for other processes.
  */
+import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
@@ -11,8 +12,10 @@ import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueSta
 import type { MigrationReport } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import type {
+  ControlChange,
   ControlOutcome,
   ExpiredLease,
+  JobEdit,
   Settlement,
   SettleOutcome,
   TakeBack,
@@ -182,6 +185,18 @@ export class SqliteStorage implements Storage {
     return this.#write('delete', 1, (tx) => control.stop(tx, id, 'delete'));
   }
 
+  edit(id: string, edit: JobEdit): Promise<ControlOutcome> {
+    return this.#write('edit', 1, (tx) => control.edit(tx, id, edit));
+  }
+
+  changeMany(request: {
+    change: ControlChange;
+    ids: readonly string[];
+    status?: JobStatus;
+  }): Promise<ControlOutcome[]> {
+    return this.#write('changeMany', request.ids.length, (tx) => control.changeMany(tx, request));
+  }
+
   setPaused(queue: string, paused: boolean): Promise<void> {
     return this.#write('setPaused', 1, (tx) => control.setPaused(tx, queue, paused));
   }
@@ -212,6 +227,10 @@ export class SqliteStorage implements Storage {
 
   jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
     return this.#read('jobs', (db) => jobs(db, filter, page));
+  }
+
+  ahead(id: string): Promise<number | null> {
+    return this.#read('ahead', (db, nowMs) => inspect.ahead(db, nowMs, id));
   }
 
   endings(ids: readonly string[]): Promise<JobEnding[]> {

@@ -11,6 +11,8 @@ export function newJob(differences: Partial<NewJob> = {}): NewJob {
     name: 'work',
     queue: 'default',
     payload: '{"text":"hello"}',
+    version: 1,
+    tags: [],
     priority: 0,
     due: { inMs: 0 },
     maxAttempts: 3,

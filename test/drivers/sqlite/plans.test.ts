@@ -43,7 +43,7 @@ const smallTables =
 
 async function seed(file: string): Promise<void> {
   await using storage = await opened(file);
-  const parents = newJobs(200, { name: 'parent' });
+  const parents = newJobs(200, { name: 'parent', tags: ['parent'] });
   await storage.enqueue(parents);
   for (let round = 0; round < 5; round += 1) {
     await storage.enqueue(newJobs(1_000, { name: `name-${round}`, priority: round }));
@@ -128,6 +128,9 @@ test('[sqlite] the claim and the settle use the index made for them', async () =
   );
   expect(plan('settle.complete')).toContain('USING INDEX jobs_id (id=?)');
   expect(plan('claim.renew')).toContain('jobs_lease (token>? AND token<?)');
+  expect(plan('inspect.listTagged')).toContain('SEARCH t USING PRIMARY KEY (tag=? AND id<?)');
+  expect(plan('inspect.tagsOf')).toContain('COVERING INDEX tags_row (row=?)');
+  expect(plan('inspect.countBefore')).toContain('jobs_claim (queue=? AND kind=? AND line=? AND rank=? AND due_at<?)');
   expect(plan('inspect.listPending')).toContain('(line,rank,due_at,id)>(?,?,?,?)');
   db.close();
 });

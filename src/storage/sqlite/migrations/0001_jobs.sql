@@ -23,6 +23,7 @@ create table kinds (
 -- tied: what a plain settle must not pass over; 1 others wait for it, 2 it holds an active key, 4 a stop request
 -- token: while processing the lease, once final the token whose settlement ended it
 -- scope: 1 waiting, 2 active, 3 period · stop: 1 cancel, 2 bury, 3 delete · policy: 1 bury, 2 cancel, 3 run
+-- version: of the shape of the payload
 -- What may be long stands last, so that the rest is read without it.
 create table jobs (
   row integer primary key,
@@ -54,6 +55,7 @@ create table jobs (
   unique_key text,
   outcome text,
   reason text,
+  version integer not null default 1,
   payload text not null,
   errors text,
   result text
@@ -75,6 +77,15 @@ create table payloads (
   job integer primary key,
   payload text not null
 ) strict;
+
+-- Jobs by tag, newest first; row is that of the job.
+create table tags (
+  tag text not null,
+  id blob not null,
+  row integer not null,
+  primary key (tag, id)
+) strict, without rowid;
+create index tags_row on tags (row, tag);
 
 -- open: 1 until the parent has ended. Rows stay until one of the two jobs is gone.
 create table edges (

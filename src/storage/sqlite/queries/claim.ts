@@ -12,12 +12,13 @@ export type ClaimTuple = readonly [
   started: number,
   createdAt: number,
   scope: number,
+  version: number,
   payload: string,
   errors: string | null,
 ];
 
 const returned =
-  'lower(hex(id)), kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, payload, errors';
+  'lower(hex(id)), kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, version, payload, errors';
 
 const lend = `
   status = 2, token = ?, lease_until = ?, claimed_at = ?, worker = ?, started = ?,

@@ -5,6 +5,18 @@ export const requestStop = 'update jobs set stop = ?, tied = tied | 4 where row 
 export const resetForRetry = `
   update jobs set attempts = 0, deaths = 0, lapses = 0, line = 0, finished_at = null, tied = ? where row = ?`;
 
+/** By primary key. What is null stays; a new due time forgets the reason. */
+export const edit = `
+  update jobs set rank = coalesce(?, rank), due_at = coalesce(?, due_at), reason = iif(?, null, reason),
+    payload = coalesce(?, payload), version = coalesce(?, version)
+  where row = ?`;
+
+/** By primary key. */
+export const kindOf = 'select kind from jobs where row = ?';
+
+/** By primary key. */
+export const moveToKind = 'update jobs set queue = ?, kind = ? where row = ?';
+
 /** Index jobs_listed, oldest first. */
 export const buriedAfter = `
   select row, id, queue from jobs indexed by jobs_listed

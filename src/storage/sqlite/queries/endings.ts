@@ -49,6 +49,9 @@ export const waitingDependents = `
 export const closeEdge = 'update edges set open = 0 where child = ? and parent = ?';
 
 /** By primary key. */
+export const closeEdgesOfChild = 'update edges set open = 0 where child = ? and open = 1';
+
+/** By primary key. */
 export const waitForOneLess = 'update jobs set waits = waits - 1 where row = ? returning waits';
 
 export const deleteEdgesOfChild = 'delete from edges where child = ?';
@@ -61,6 +64,9 @@ export const deleteIdempotency = 'delete from idempotency_keys where job = ?';
 
 /** Index job_log_line. */
 export const deleteLog = 'delete from job_log where job = ?';
+
+/** Index tags_row. */
+export const deleteTags = 'delete from tags where row = ?';
 
 /** By primary key. */
 export const deleteJob = 'delete from jobs where row = ?';

@@ -1,8 +1,9 @@
 const summary = `
-  id, kind, status, rank, attempts, max_attempts as maxAttempts, deaths, created_at as createdAt, due_at as dueAt,
+  row, id, kind, status, rank, attempts, max_attempts as maxAttempts, deaths, created_at as createdAt, due_at as dueAt,
   claimed_at as claimedAt, finished_at as finishedAt, worker`;
 
 export interface SummaryRow {
+  readonly row: number;
   readonly id: Buffer;
   readonly kind: number;
   readonly status: number;
@@ -18,7 +19,7 @@ export interface SummaryRow {
 }
 
 export interface RecordRow extends SummaryRow {
-  readonly row: number;
+  readonly version: number;
   readonly payload: string;
   readonly result: string | null;
   readonly errors: string | null;
@@ -38,9 +39,15 @@ export const summaryOf = `select ${summary} from jobs where row = ?`;
 
 /** Index jobs_id. */
 export const recordOf = `
-  select row, ${summary}, payload, result, errors, outcome, reason, stop, lease_until as leaseUntil, started, lapses,
+  select ${summary}, version, payload, result, errors, outcome, reason, stop, lease_until as leaseUntil, started, lapses,
     line, unique_key as uniqueKey, retention_ms as retentionMs
   from jobs indexed by jobs_id where id = ?`;
+
+/** Index tags_row, covered. */
+export const tagsOf = 'select tag from tags indexed by tags_row where row = ? order by tag';
+
+/** By primary key. */
+export const errorsOf = 'select errors from jobs where row = ?';
 
 /** By primary keys. */
 export const waitsFor = `
@@ -64,6 +71,37 @@ export const listProcessing = `
 export const listById = `
   select row, id, kind from jobs indexed by jobs_listed
   where status = ? and status not in (0, 2) and id < ? order by id desc limit ?`;
+
+/** By primary key of tags, backwards, then index jobs_id. */
+export const listTagged = `
+  select row, id, (select kind from jobs j where j.row = t.row) as kind
+  from tags t where tag = ? and id < ? order by id desc limit ?`;
+
+export interface PlaceRow {
+  readonly row: number;
+  readonly queue: number;
+  readonly line: number;
+  readonly rank: number;
+  readonly dueAt: number;
+  readonly id: Buffer;
+}
+
+/** Index jobs_id. */
+export const pendingPlace = `
+  select row, queue, line, rank, due_at as dueAt, id from jobs indexed by jobs_id where id = ? and status = 0`;
+
+/** Index jobs_claim, covered: a range, up to a number. */
+export const countDueUpTo = `
+  select count(*) from (
+    select 1 from jobs indexed by jobs_claim
+    where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ? limit ?)`;
+
+/** Index jobs_claim, covered: those of a rank before a place; the bound by due time alone is what ends the range. */
+export const countBefore = `
+  select count(*) from (
+    select 1 from jobs indexed by jobs_claim
+    where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
+      and (due_at, id) < (?, ?) limit ?)`;
 
 export interface PendingRow extends ListedRow {
   readonly line: number;
