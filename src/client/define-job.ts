@@ -142,7 +142,8 @@ function schemaOption(
 
 function upcastOption(value: unknown, problems: OptionProblems): readonly Upcast[] {
   if (value === undefined) return noLifts;
-  if (Array.isArray(value) && value.every((lift) => typeof lift === 'function')) return Object.freeze([...value]);
+  if (Array.isArray(value) && value.every((lift) => typeof lift === 'function'))
+    return Object.freeze([...value]);
   problems.add(
     `option "upcast": expected a list of functions, the first of which lifts version 1, got ${describeValue(value)}`,
   );

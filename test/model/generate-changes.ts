@@ -29,5 +29,7 @@ export function planChangeMany(random: Random, world: World): Operation {
 /** Several jobs that fall due at the same moment stand in an order of milliseconds, which is each storage's own. */
 function planOneEdit(random: Random, world: World): PlannedEdit {
   const { due: _due, ...edit } = planEdit(random, world);
-  return random.chance(0.5) ? edit : { ...edit, due: { startPlusMs: random.between(-2, 3) * 60_000 + 30_000 } };
+  return random.chance(0.5)
+    ? edit
+    : { ...edit, due: { startPlusMs: random.between(-2, 3) * 60_000 + 30_000 } };
 }

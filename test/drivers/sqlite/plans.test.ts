@@ -130,7 +130,9 @@ test('[sqlite] the claim and the settle use the index made for them', async () =
   expect(plan('claim.renew')).toContain('jobs_lease (token>? AND token<?)');
   expect(plan('inspect.listTagged')).toContain('SEARCH t USING PRIMARY KEY (tag=? AND id<?)');
   expect(plan('inspect.tagsOf')).toContain('COVERING INDEX tags_row (row=?)');
-  expect(plan('inspect.countBefore')).toContain('jobs_claim (queue=? AND kind=? AND line=? AND rank=? AND due_at<?)');
+  expect(plan('inspect.countBefore')).toContain(
+    'jobs_claim (queue=? AND kind=? AND line=? AND rank=? AND due_at<?)',
+  );
   expect(plan('inspect.listPending')).toContain('(line,rank,due_at,id)>(?,?,?,?)');
   db.close();
 });
