@@ -1,7 +1,8 @@
 import { isUuid } from '../../internal/uuid.js';
 import type { StopRequest } from '../claimed-job.js';
-import type { ControlOutcome } from '../settlement.js';
+import type { ControlOutcome, JobEdit } from '../settlement.js';
 import { textArray, uuidArray } from './arrays.js';
+import { changeMany, type ManyChanges, revive } from './change-many.js';
 import { statusCode, stopCode } from './codes.js';
 import type { Context } from './context.js';
 import { type EndingTools, endJobs } from './endings.js';
@@ -12,7 +13,6 @@ import { type Executor, intOf, textOf } from './statement.js';
 
 /** Buried jobs that one transaction of retryBuried takes. */
 const retryPage = 500;
-const activeScope = 2;
 /** A worker that has been silent for so long is forgotten. */
 const workerSilentMs = 86_400_000;
 
@@ -35,9 +35,9 @@ export class Control {
         tools.awakened.add(textOf(pending[0]));
         return 'done';
       }
-      const answer = await this.#revive(tools, [id]);
-      if (answer.retried > 0) return 'done';
-      if (answer.duplicates > 0) return 'duplicate';
+      const { revived, duplicates } = await revive(tools, this.#queries, [id]);
+      if (revived.size > 0) return 'done';
+      if (duplicates.size > 0) return 'duplicate';
       return (await this.#status(tools.tx, id)) === null ? 'not-found' : 'not-allowed';
     });
   }
@@ -59,9 +59,11 @@ export class Control {
       if (page.length === 0) break;
       const ids = page.map(([id]) => textOf(id));
       after = ids.at(-1) ?? null;
-      const answer = await this.#followed.inTransaction('retryBuried', (tools) => this.#revive(tools, ids));
-      total.retried += answer.retried;
-      total.duplicates += answer.duplicates;
+      const { revived, duplicates } = await this.#followed.inTransaction('retryBuried', (tools) =>
+        revive(tools, this.#queries, ids),
+      );
+      total.retried += revived.size;
+      total.duplicates += duplicates.size;
     }
     return total;
   }
@@ -81,6 +83,15 @@ export class Control {
       ]);
       return 'done';
     });
+  }
+
+  async edit(id: string, edit: JobEdit): Promise<ControlOutcome> {
+    const [outcome] = await this.changeMany({ change: { kind: 'edit', edit }, ids: [id] });
+    return outcome ?? 'not-found';
+  }
+
+  changeMany(request: ManyChanges): Promise<ControlOutcome[]> {
+    return changeMany(this.#followed, this.#queries, request);
   }
 
   async setPaused(queue: string, paused: boolean): Promise<void> {
@@ -140,29 +151,6 @@ export class Control {
     if (request !== 'delete') return 'already-final';
     await tools.tx.run(endingQueries(this.#context.schema).remove, [uuidArray([id])]);
     return 'done';
-  }
-
-  async #revive(
-    { tx, offsetMs, awakened }: EndingTools,
-    ids: readonly string[],
-  ): Promise<{ retried: number; duplicates: number }> {
-    const locked = await tx.run(this.#queries.lockEnded, [uuidArray(ids)]);
-    const keyed = new Map<string, string>();
-    const free: string[] = [];
-    for (const [id, scope, key] of locked) {
-      if (intOf(scope) !== activeScope) free.push(textOf(id));
-      // Of several that want one key the lowest id gets it.
-      else if (!keyed.has(textOf(key))) keyed.set(textOf(key), textOf(id));
-    }
-    if (keyed.size > 0) {
-      const values = [textArray([...keyed.keys()]), uuidArray([...keyed.values()]), offsetMs()];
-      for (const [job] of await tx.run(this.#queries.retakeKeys, values)) free.push(textOf(job));
-    }
-    if (free.length > 0) {
-      for (const [queue] of await tx.run(this.#queries.revive, [uuidArray(free), offsetMs()]))
-        awakened.add(textOf(queue));
-    }
-    return { retried: free.length, duplicates: locked.length - free.length };
   }
 
   async #status(tx: Executor, id: string): Promise<number | null> {

@@ -1,11 +1,11 @@
 /*
- * Dispatch. Plain jobs (no key, no parents) of calls that come while a statement is under way share the next one; a lone
+ * Dispatch. Plain jobs (no key, no parents, no tags) of calls that come while a statement is under way share the next one; a lone
  * call goes at once and costs one round trip. Nothing waits for a timer.
  */
 import { MillraceError } from '../../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import type { Context } from './context.js';
-import { jobColumns, jobValues } from './job-columns.js';
+import { jobColumns, jobValues, versionColumn } from './job-columns.js';
 import { KindRegistry } from './kind-registry.js';
 import { type EnqueueQueries, enqueueQueries } from './queries/enqueue.js';
 import { enqueueRelated } from './related-jobs.js';
@@ -125,13 +125,17 @@ export class Enqueuer {
 
   async #writeOne(job: NewJob): Promise<EnqueueOutcome> {
     const { connection, offsetMs } = this.#context;
-    const rows = await connection.run(this.#queries.insertOne, [...jobValues(job), offsetMs()]);
+    const rows = await connection.run(this.#queries.insertOne, [...jobValues(job), offsetMs(), job.version]);
     return { outcome: rows.length === 1 ? 'created' : 'replayed', id: job.id };
   }
 
   async #writeMany(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     const { connection, offsetMs } = this.#context;
-    const [row] = await connection.run(this.#queries.insertMany, [...jobColumns(jobs), offsetMs()]);
+    const [row] = await connection.run(this.#queries.insertMany, [
+      ...jobColumns(jobs),
+      offsetMs(),
+      versionColumn(jobs),
+    ]);
     if (intOf(row?.[0]) === jobs.length) return jobs.map(({ id }) => ({ outcome: 'created', id }));
     const created = new Set((row?.[1] ?? '').split(','));
     // An id that stands twice in one batch is created by its first.
@@ -146,7 +150,7 @@ export class Enqueuer {
 }
 
 function isPlain(job: NewJob): boolean {
-  return job.unique === null && job.idempotency === null && job.after === null;
+  return job.unique === null && job.idempotency === null && job.after === null && job.tags.length === 0;
 }
 
 function isRetryable(error: unknown): boolean {

@@ -4,7 +4,7 @@ import { textArray, uuidArray } from './arrays.js';
 import { aloneLine, statusOf, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import { JobLister } from './job-lister.js';
-import { summaryOf } from './job-summary.js';
+import { summaryColumns, summaryOf } from './job-summary.js';
 import { type InspectQueries, inspectQueries } from './queries/inspect.js';
 import { boolOf, intOf, intOrNull, type Row, textOf } from './statement.js';
 
@@ -29,6 +29,12 @@ export class Inspector {
 
   jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
     return this.#lister.page(filter, page);
+  }
+
+  async ahead(id: string): Promise<number | null> {
+    if (!isUuid(id)) return null;
+    const [row] = await this.#context.connection.run(this.#queries.ahead, [id, this.#context.offsetMs()]);
+    return row === undefined ? null : intOf(row[0]);
   }
 
   async endings(ids: readonly string[]): Promise<JobEnding[]> {
@@ -59,11 +65,10 @@ export class Inspector {
   }
 }
 
-const summaryColumns = 13;
-
 function recordOf(row: Row): JobRecord {
   const summary = summaryOf(row);
   const [
+    version,
     payload,
     result,
     errors,
@@ -81,6 +86,7 @@ function recordOf(row: Row): JobRecord {
   return {
     ...summary,
     payload: textOf(payload),
+    version: intOf(version),
     result: result ?? null,
     errors: errors ?? null,
     outcome: outcome === 'skipped' ? 'skipped' : null,

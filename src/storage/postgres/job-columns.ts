@@ -11,6 +11,9 @@ export function jobValues(job: NewJob): unknown[] {
   return [id, queue, name, rankOf(job), inMsOf(job), atMsOf(job), payload, maxAttempts, retentionMs];
 }
 
+/** Versions of the payloads, which stand last where a statement inserts jobs. */
+export const versionColumn = (jobs: readonly NewJob[]): string => plainArray(jobs.map((job) => job.version));
+
 /** The same nine as arrays. */
 export function jobColumns(jobs: readonly NewJob[]): unknown[] {
   return [

@@ -1,15 +1,16 @@
 import { isJobStatus, type JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import { isUuid } from '../../internal/uuid.js';
+import { fits, hasDetails, lastFailureHas, mostErrorsRead, mostLookedAt } from '../job-filter.js';
 import type { JobFilter, JobPage, JobPageRequest, JobSummary } from '../job-record.js';
 import { textArray } from './arrays.js';
 import { statusCode } from './codes.js';
 import type { Context } from './context.js';
-import { summaryOf } from './job-summary.js';
+import { summaryColumns, summaryOf } from './job-summary.js';
 import type { InspectQueries } from './queries/inspect.js';
 import { type Row, textOf } from './statement.js';
 
-const sections: readonly JobStatus[] = [
+const statuses: readonly JobStatus[] = [
   'processing',
   'pending',
   'blocked',
@@ -17,13 +18,26 @@ const sections: readonly JobStatus[] = [
   'cancelled',
   'completed',
 ];
-/** With a filter by name, rows that one page reads at most in one section; then it ends early. */
-const rowsRead = 5_000;
-const lineColumn = 13;
+/** Behind the summary come the failures, where they are asked for, and the line. */
+const lineColumn = summaryColumns + 1;
+
+/** Jobs of one status, or all of one tag. */
+type Section = JobStatus | 'tagged';
+
+/** What a page is to show, and how. */
+interface Look {
+  readonly filter: JobFilter;
+  readonly queues: readonly string[];
+  readonly sections: readonly Section[];
+  /** Rows that are read may not fit: more are read than shown, up to `rows` a page. */
+  readonly isSifted: boolean;
+  readonly withErrors: boolean;
+  readonly rows: number;
+}
 
 /** Where the next page begins: a section, and in it the last row that was read. */
 interface Place {
-  readonly status: JobStatus;
+  readonly section: Section;
   /** Only for pending: they are listed queue by queue. */
   readonly queue: string | null;
   readonly after: readonly string[] | null;
@@ -33,6 +47,7 @@ interface Read {
   readonly jobs: JobSummary[];
   /** Null: the section holds no more. */
   readonly next: Place | null;
+  readonly looked: number;
 }
 
 /** Pages by key through the sections of a list; every page reads a bounded number of rows. */
@@ -49,133 +64,140 @@ export class JobLister {
     return (await this.#context.connection.run(this.#queries.queues)).map(([queue]) => textOf(queue));
   }
 
-  async page(filter: JobFilter, request: JobPageRequest): Promise<JobPage> {
-    const queues = filter.queue === undefined ? await this.queues() : [filter.queue];
-    const shown = filter.status === undefined ? sections : [filter.status];
-    let place: Place | null =
-      request.cursor === undefined
-        ? { status: shown[0] ?? 'processing', queue: null, after: null }
-        : parseCursor(request.cursor);
-    if (place !== null && !shown.includes(place.status)) throw badCursor(request.cursor ?? '');
+  async page(filter: JobFilter, { limit, cursor }: JobPageRequest): Promise<JobPage> {
+    const look = await this.#look(filter);
+    let place: Place | null = cursor === undefined ? firstPlace(look) : parseCursor(cursor);
+    if (place !== null && !look.sections.includes(place.section)) throw badCursor(cursor ?? '');
     const jobs: JobSummary[] = [];
-    while (place !== null && jobs.length < request.limit) {
-      const read: Read = await this.#read(place, filter, queues, request.limit - jobs.length);
+    let left = look.rows;
+    while (place !== null && jobs.length < limit) {
+      const read: Read = await this.#read(place, look, limit - jobs.length);
       jobs.push(...read.jobs);
-      if (
-        read.next !== null &&
-        jobs.length < request.limit &&
-        filter.name !== undefined &&
-        read.jobs.length === 0
-      ) {
-        return { jobs, next: cursorOf(read.next) };
-      }
-      place = read.next ?? followingSection(place.status, shown);
+      place = read.next ?? followingSection(place.section, look);
+      left -= read.looked;
+      if (left <= 0) break;
     }
-    return {
-      jobs,
-      next: place === null || !(await this.#hasMore(place, filter, queues)) ? null : cursorOf(place),
-    };
+    const hasNext = place !== null && (left <= 0 || (await this.#hasMore(place, look)));
+    return { jobs, next: place === null || !hasNext ? null : cursorOf(place) };
   }
 
   /** Whether anything stands from here on; looked up so that the last page says so. */
-  async #hasMore(from: Place, filter: JobFilter, queues: readonly string[]): Promise<boolean> {
-    const shown = filter.status === undefined ? sections : [filter.status];
+  async #hasMore(from: Place, look: Look): Promise<boolean> {
+    let left = look.rows;
     for (let place: Place | null = from; place !== null; ) {
-      const read: Read = await this.#read(place, filter, queues, 1);
-      if (read.jobs.length > 0) return true;
-      if (read.next !== null && filter.name !== undefined) return true;
-      place = read.next ?? followingSection(place.status, shown);
+      const read: Read = await this.#read(place, look, 1);
+      left -= read.looked;
+      if (read.jobs.length > 0 || left <= 0) return true;
+      place = read.next ?? followingSection(place.section, look);
     }
     return false;
   }
 
-  #read(place: Place, filter: JobFilter, queues: readonly string[], limit: number): Promise<Read> {
-    if (place.status === 'pending') return this.#readPending(place, filter, queues, limit);
-    return place.status === 'processing'
-      ? this.#readProcessing(place, filter, limit)
-      : this.#readById(place, filter, queues, limit);
+  async #look(filter: JobFilter): Promise<Look> {
+    const isSifted = filter.name !== undefined || filter.tag !== undefined || hasDetails(filter);
+    const withErrors = filter.errorText !== undefined;
+    return {
+      filter,
+      queues: filter.queue === undefined ? await this.queues() : [filter.queue],
+      sections:
+        filter.tag !== undefined ? ['tagged'] : filter.status === undefined ? statuses : [filter.status],
+      isSifted,
+      withErrors,
+      rows: withErrors ? mostErrorsRead : mostLookedAt,
+    };
   }
 
-  async #readProcessing(place: Place, filter: JobFilter, limit: number): Promise<Read> {
-    const before = place.after?.[0] ?? null;
-    const rows = await this.#context.connection.run(this.#queries.processing, [
-      filter.queue ?? null,
-      filter.name ?? null,
-      before,
-      limit,
-    ]);
-    return readOf(place, rows, undefined, limit, limit, (row) => [textOf(row[0])]);
+  #read(place: Place, look: Look, limit: number): Promise<Read> {
+    if (place.section === 'pending') return this.#readPending(place, look, limit);
+    return this.#readById(place, look, limit);
   }
 
-  async #readPending(
-    place: Place,
-    filter: JobFilter,
-    queues: readonly string[],
-    limit: number,
-  ): Promise<Read> {
+  async #readPending(place: Place, look: Look, limit: number): Promise<Read> {
+    const { queues, withErrors } = look;
     const queue = place.queue ?? queues[0];
-    if (queue === undefined) return { jobs: [], next: null };
-    const toRead = filter.name === undefined ? limit : rowsRead;
+    if (queue === undefined) return { jobs: [], next: null, looked: 0 };
+    const toRead = rowsToRead(look, limit);
     const after = place.after ?? [null, null, null, null];
-    const rows = await this.#context.connection.run(this.#queries.pending, [queue, ...after, toRead]);
+    const values = [queue, ...after, toRead, withErrors];
+    const rows = await this.#context.connection.run(this.#queries.pending, values);
     const keyOf = (row: Row): string[] => [
       textOf(row[lineColumn]),
       textOf(row[4]),
       textOf(row[9]),
       textOf(row[0]),
     ];
-    const read = readOf({ ...place, queue }, rows, filter.name, limit, toRead, keyOf);
+    const read = readOf({ ...place, queue }, rows, look, { limit, asked: toRead, keyOf });
     if (read.next !== null) return read;
     const following = queues[queues.indexOf(queue) + 1];
     return {
       ...read,
-      next: following === undefined ? null : { status: 'pending', queue: following, after: null },
+      next: following === undefined ? null : { section: 'pending', queue: following, after: null },
     };
   }
 
-  async #readById(place: Place, filter: JobFilter, queues: readonly string[], limit: number): Promise<Read> {
-    const toRead = filter.name === undefined ? limit : rowsRead;
-    const before = place.after?.[0] ?? null;
+  async #readById(place: Place, look: Look, limit: number): Promise<Read> {
+    const asked = rowsToRead(look, limit);
+    const rows = await this.#rowsById(place, look, asked);
+    return readOf(place, rows, look, { limit, asked, keyOf: (row) => [textOf(row[0])] });
+  }
+
+  #rowsById({ section, after }: Place, { filter, queues, withErrors }: Look, count: number): Promise<Row[]> {
     const { connection } = this.#context;
-    const rows =
-      place.status === 'blocked'
-        ? await connection.run(this.#queries.blocked, [textArray(queues), before, toRead])
-        : await connection.run(this.#queries.ended, [
-            textArray(queues),
-            statusCode[place.status],
-            before,
-            toRead,
-          ]);
-    return readOf(place, rows, filter.name, limit, toRead, (row) => [textOf(row[0])]);
+    const before = after?.[0] ?? null;
+    switch (section) {
+      case 'tagged':
+        return connection.run(this.#queries.tagged, [filter.tag, before, count, withErrors]);
+      case 'processing': {
+        const { queue = null, name = null } = filter;
+        return connection.run(this.#queries.processing, [queue, name, before, count, withErrors]);
+      }
+      case 'blocked':
+        return connection.run(this.#queries.blocked, [textArray(queues), before, count, withErrors]);
+      default: {
+        const values = [textArray(queues), statusCode[section], before, count, withErrors];
+        return connection.run(this.#queries.ended, values);
+      }
+    }
   }
 }
+
+const rowsToRead = ({ isSifted, rows }: Look, limit: number): number => (isSifted ? rows : limit);
 
 /** The jobs of `rows` that are wanted, and where to go on. */
 function readOf(
   place: Place,
   rows: readonly Row[],
-  name: string | undefined,
-  limit: number,
-  asked: number,
-  keyOf: (row: Row) => string[],
+  look: Look,
+  { limit, asked, keyOf }: { limit: number; asked: number; keyOf: (row: Row) => string[] },
 ): Read {
   const jobs: JobSummary[] = [];
-  for (const row of rows) {
-    if (name !== undefined && row[1] !== name) continue;
-    jobs.push(summaryOf(row));
-    if (jobs.length === limit) return { jobs, next: { ...place, after: keyOf(row) } };
+  for (const [index, row] of rows.entries()) {
+    const job = summaryOf(row);
+    if (!fits(look.filter, job) || !hasText(look.filter, row)) continue;
+    jobs.push(job);
+    if (jobs.length === limit) return { jobs, next: { ...place, after: keyOf(row) }, looked: index + 1 };
   }
   const last = rows.at(-1);
-  return { jobs, next: rows.length < asked || last === undefined ? null : { ...place, after: keyOf(last) } };
+  const next = rows.length < asked || last === undefined ? null : { ...place, after: keyOf(last) };
+  return { jobs, next, looked: rows.length };
 }
 
-function followingSection(status: JobStatus, shown: readonly JobStatus[]): Place | null {
-  const next = shown[shown.indexOf(status) + 1];
-  return next === undefined ? null : { status: next, queue: null, after: null };
+const hasText = ({ errorText }: JobFilter, row: Row): boolean =>
+  errorText === undefined || lastFailureHas(row[summaryColumns] ?? null, errorText);
+
+const firstPlace = ({ sections }: Look): Place => ({
+  section: sections[0] ?? 'processing',
+  queue: null,
+  after: null,
+});
+
+function followingSection(section: Section, { sections }: Look): Place | null {
+  const next = sections[sections.indexOf(section) + 1];
+  return next === undefined ? null : { section: next, queue: null, after: null };
 }
 
 function cursorOf(place: Place): string {
-  return Buffer.from(JSON.stringify([place.status, place.queue, ...(place.after ?? [])])).toString(
+  return Buffer.from(JSON.stringify([place.section, place.queue, ...(place.after ?? [])])).toString(
     'base64url',
   );
 }
@@ -183,17 +205,19 @@ function cursorOf(place: Place): string {
 function parseCursor(cursor: string): Place {
   const parts = readJson(Buffer.from(cursor, 'base64url').toString());
   if (!Array.isArray(parts)) throw badCursor(cursor);
-  const [status, queue, ...after] = parts as unknown[];
+  const [section, queue, ...after] = parts as unknown[];
   const isWhole =
-    isJobStatus(status) && (queue === null || typeof queue === 'string') && isPlace(status, after);
+    isSection(section) && (queue === null || typeof queue === 'string') && isPlace(section, after);
   if (!isWhole) throw badCursor(cursor);
-  return { status, queue, after: after.length === 0 ? null : (after as string[]) };
+  return { section, queue, after: after.length === 0 ? null : (after as string[]) };
 }
 
-function isPlace(status: JobStatus, after: readonly unknown[]): boolean {
+const isSection = (value: unknown): value is Section => value === 'tagged' || isJobStatus(value);
+
+function isPlace(section: Section, after: readonly unknown[]): boolean {
   if (after.length === 0) return true;
   const id = after.at(-1);
-  if (after.length !== (status === 'pending' ? 4 : 1) || typeof id !== 'string' || !isUuid(id)) return false;
+  if (after.length !== (section === 'pending' ? 4 : 1) || typeof id !== 'string' || !isUuid(id)) return false;
   return after.slice(0, -1).every((part) => typeof part === 'string' && /^-?\d{1,16}$/.test(part));
 }
 

@@ -2,7 +2,9 @@ import type { JobSummary } from '../job-record.js';
 import { statusOf } from './codes.js';
 import { intOf, intOrNull, type Row, textOf } from './statement.js';
 
-/** From the thirteen columns with which every list begins. */
+/** Columns with which every list begins. */
+export const summaryColumns = 14;
+
 export function summaryOf(row: Row): JobSummary {
   const [
     id,
@@ -18,6 +20,7 @@ export function summaryOf(row: Row): JobSummary {
     claimedAt,
     finishedAt,
     worker,
+    tags,
   ] = row;
   return {
     id: textOf(id),
@@ -33,5 +36,6 @@ export function summaryOf(row: Row): JobSummary {
     claimedAtMs: intOrNull(claimedAt),
     finishedAtMs: intOrNull(finishedAt),
     workerId: worker ?? null,
+    tags: tags === null || tags === undefined ? [] : tags.split(' ').sort(),
   };
 }

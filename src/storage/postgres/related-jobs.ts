@@ -1,5 +1,5 @@
 /*
- * Dispatch of jobs with keys or parents: one transaction for the call, each step one statement for all of them.
+ * Dispatch of jobs with keys, parents or tags: one transaction for the call, each step one statement for all of them.
  *
  *   1. lock the parents that live, in ascending id; from here on none of them can end
  *   2. take every key that is free, in ascending order; a key another transaction is just taking is waited for
@@ -14,7 +14,7 @@ import { plainArray, textArray, uuidArray } from './arrays.js';
 import { care, keyKind, policyCode, scopeCode, statusCode } from './codes.js';
 import type { Context } from './context.js';
 import { type Decided, decide, type KnownState } from './decide-enqueue.js';
-import { jobColumns } from './job-columns.js';
+import { jobColumns, versionColumn } from './job-columns.js';
 import type { EnqueueQueries } from './queries/enqueue.js';
 import { type Executor, intOf, textOf } from './statement.js';
 
@@ -117,6 +117,7 @@ class Steps {
     const ended = decided.filter((row) => row.status === 'buried' || row.status === 'cancelled');
     if (live.length > 0) await this.#insertLive(live);
     if (ended.length > 0) await this.#insertEnded(ended);
+    await this.#addTags([...live, ...ended]);
     await this.#linkParents([...live, ...ended]);
     await this.#settleKeys(decided);
   }
@@ -129,6 +130,7 @@ class Steps {
       plainArray(rows.map((row) => statusCode[row.status ?? 'pending'])),
       plainArray(rows.map(careOf)),
       ...uniqueColumns(rows),
+      versionColumn(rows.map((row) => row.job)),
     ]);
     if (written.length === rows.length) return;
     // The same dispatch is being written by another connection: the next try finds it done.
@@ -144,7 +146,15 @@ class Steps {
       this.#offsetMs(),
       plainArray(rows.map((row) => statusCode[row.status ?? 'buried'])),
       ...uniqueColumns(rows),
+      versionColumn(rows.map((row) => row.job)),
     ]);
+  }
+
+  async #addTags(rows: readonly Decided[]): Promise<void> {
+    const tags = rows.flatMap(({ job }) => job.tags.map((tag) => ({ tag, id: job.id })));
+    if (tags.length === 0) return;
+    const columns = [textArray(tags.map(({ tag }) => tag)), uuidArray(tags.map(({ id }) => id))];
+    await this.#tx.run(this.#queries.addTags, columns);
   }
 
   async #linkParents(rows: readonly Decided[]): Promise<void> {

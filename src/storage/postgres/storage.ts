@@ -1,3 +1,4 @@
+import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
@@ -8,8 +9,10 @@ import { checkSchema } from '../migrate/check-schema.js';
 import type { MigrationReport } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import type {
+  ControlChange,
   ControlOutcome,
   ExpiredLease,
+  JobEdit,
   Settlement,
   SettleOutcome,
   TakeBack,
@@ -176,6 +179,18 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.control.stop(id, 'delete'));
   }
 
+  edit(id: string, edit: JobEdit): Promise<ControlOutcome> {
+    return this.#with((parts) => parts.control.edit(id, edit));
+  }
+
+  changeMany(request: {
+    change: ControlChange;
+    ids: readonly string[];
+    status?: JobStatus;
+  }): Promise<ControlOutcome[]> {
+    return this.#with((parts) => parts.control.changeMany(request));
+  }
+
   setPaused(queue: string, paused: boolean): Promise<void> {
     return this.#with((parts) => parts.control.setPaused(queue, paused));
   }
@@ -202,6 +217,10 @@ export class PostgresStorage implements Storage {
 
   jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
     return this.#with((parts) => parts.inspector.jobs(filter, page));
+  }
+
+  ahead(id: string): Promise<number | null> {
+    return this.#with((parts) => parts.inspector.ahead(id));
   }
 
   endings(ids: readonly string[]): Promise<JobEnding[]> {

@@ -9,6 +9,8 @@ export function newJob(over: Partial<NewJob> = {}): NewJob {
     name: 'work',
     queue: 'default',
     payload: '{}',
+    version: 1,
+    tags: [],
     priority: 0,
     due: { inMs: 0 },
     maxAttempts: 3,

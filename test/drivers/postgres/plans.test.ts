@@ -40,8 +40,8 @@ const hot: readonly (readonly [Statement, readonly unknown[]])[] = [
   [claims.heldSizes, [token]],
   [claims.heldPart, [token, ids]],
   [claims.peek, ['{q1,q2}', '{work}', 0]],
-  [enqueues.insertOne, [id, 'q1', 'work', 0, 0, null, '1', 3, null, 0]],
-  [enqueues.insertMany, [...jobArrays, 0]],
+  [enqueues.insertOne, [id, 'q1', 'work', 0, 0, null, '1', 3, null, 0, 1]],
+  [enqueues.insertMany, [...jobArrays, 0, '{1}']],
   [enqueues.knownIds, [ids]],
   [enqueues.lockParents, [ids]],
   [enqueues.markFollowed, [ids]],
@@ -61,6 +61,11 @@ const hot: readonly (readonly [Statement, readonly unknown[]])[] = [
   [recovers.stranded, [100]],
   [recovers.openParents, [ids]],
   [controls.hasten, [id, 0]],
+  [controls.hastenMany, [ids, 0]],
+  [controls.lockFinal, [ids]],
+  [controls.addKindsOf, [ids, 'q2', 5]],
+  [controls.edit, [ids, '2', 1, 5, 'q2', 0, null, 0]],
+  [controls.requestStops, [ids, 1]],
   [controls.lockEnded, [ids]],
   [controls.revive, [ids, 0]],
   [controls.buriedIds, ['{q1,q2}', null, 100]],
@@ -70,10 +75,12 @@ const hot: readonly (readonly [Statement, readonly unknown[]])[] = [
   [controls.purge, [ids, 3, 0]],
   [inspects.job, [id]],
   [inspects.endings, [ids]],
-  [inspects.processing, [null, null, null, 100]],
-  [inspects.pending, ['q1', null, null, null, null, 100]],
-  [inspects.blocked, ['{q1,q2}', null, 100]],
-  [inspects.ended, ['{q1,q2}', 3, null, 100]],
+  [inspects.processing, [null, null, null, 100, false]],
+  [inspects.pending, ['q1', null, null, null, null, 100, false]],
+  [inspects.blocked, ['{q1,q2}', null, 100, true]],
+  [inspects.ended, ['{q1,q2}', 3, null, 100, true]],
+  [inspects.tagged, ['t1', id, 100, true]],
+  [inspects.ahead, [id, 0]],
   [logs.append, [ids, `{${token}}`, '{1}', '{log}', '{info}', '{x}', 0, 1_000, 262_144]],
   [logs.page, [id, 0, 0, 100]],
 ];
@@ -87,7 +94,7 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-const jobTables = new Set(['jobs', 'history', 'dependencies', 'keys', 'logs']);
+const jobTables = new Set(['jobs', 'history', 'dependencies', 'keys', 'logs', 'tags']);
 /** These read all running, or all blocked jobs, which is what they are for; nothing else may read an index as a whole. */
 const wholeIndexes = new Set(['jobs_lease', 'jobs_blocked']);
 
@@ -178,6 +185,10 @@ describe.skipIf(!serverAvailable('postgres'))('[postgres] plans', () => {
       [count],
     );
     await client.query(
+      `insert into millrace.tags select 't' || g % 3, gen_random_uuid() from generate_series(1, $1::int / 10) g`,
+      [count],
+    );
+    await client.query(
       `insert into millrace.logs select gen_random_uuid(), g, 1, 1, 'log', 'info', 'x' from generate_series(1, $1::int / 10) g`,
       [count],
     );
@@ -187,7 +198,7 @@ describe.skipIf(!serverAvailable('postgres'))('[postgres] plans', () => {
   const clear = async (): Promise<void> => {
     const client = await session('');
     await client.query(
-      'truncate millrace.jobs, millrace.history, millrace.dependencies, millrace.keys, millrace.logs',
+      'truncate millrace.jobs, millrace.history, millrace.dependencies, millrace.keys, millrace.logs, millrace.tags',
     );
     await client.query('vacuum analyze');
     await client.end();

@@ -4,6 +4,7 @@
 -- {{schema}} stands for the quoted name of the schema. Times are epoch milliseconds of the server's clock.
 -- status: 0 pending, 1 processing, 2 blocked, 3 completed, 4 buried, 5 cancelled.
 -- line: 0 ordinary, -1 must run alone. rank: minus priority, so that every order is ascending.
+-- version: of the shape of the payload.
 -- care: what a plain settle must leave to the followed path. 1 has dependents, 2 stop requested, 4 holds a key.
 
 create table {{schema}}.jobs (
@@ -25,6 +26,7 @@ create table {{schema}}.jobs (
   stop_request smallint not null default 0,
   unique_scope smallint not null default 0,
   on_failure smallint not null default 0,
+  version integer not null default 1,
   started boolean not null default false,
   queue text collate "C" not null,
   name text collate "C" not null,
@@ -59,6 +61,7 @@ create table {{schema}}.history (
   deaths integer not null,
   lapses integer not null,
   leases integer not null,
+  version integer not null default 1,
   status smallint not null,
   rank smallint not null,
   unique_scope smallint not null,
@@ -81,6 +84,14 @@ create index history_list on {{schema}}.history (queue, status, id);
 -- What a purge takes, by the system's retention and by the row's own.
 create index history_ended on {{schema}}.history (status, finished_at);
 create index history_retention on {{schema}}.history (status, (finished_at + retention)) where retention is not null;
+
+-- Jobs by tag, newest first. Kept as long as the job's row.
+create table {{schema}}.tags (
+  tag text collate "C" not null,
+  job uuid not null,
+  constraint tags_tag primary key (tag, job)
+);
+create index tags_job on {{schema}}.tags (job, tag);
 
 -- Which job waits (or waited) for which. Kept as long as both rows are there.
 create table {{schema}}.dependencies (

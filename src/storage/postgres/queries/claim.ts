@@ -8,7 +8,7 @@ export const rowSeparator = '\x1e';
 const packedBytes = 32 * 1024 * 1024;
 
 const packed = (alias: string): string =>
-  `concat_ws(E'\\x1f', ${alias}.id, ${alias}.name, ${alias}.queue, ${alias}.rank, ${alias}.attempts, ${alias}.max_attempts, ${alias}.deaths, ${alias}.lapses, ${alias}.started, ${alias}.created_at, ${alias}.due, ${alias}.payload, ${alias}.errors)`;
+  `concat_ws(E'\\x1f', ${alias}.id, ${alias}.name, ${alias}.queue, ${alias}.rank, ${alias}.attempts, ${alias}.max_attempts, ${alias}.deaths, ${alias}.lapses, ${alias}.started, ${alias}.created_at, ${alias}.due, ${alias}.version, ${alias}.payload, ${alias}.errors)`;
 
 /**
  * What a claim takes, as common table expressions.
@@ -94,9 +94,9 @@ const settleParts = (s: Schema, ids: string, tokens: string, results: string, of
     returning j.*, n.result
   ), h as (
     insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
-                              status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, unique_key, retention, result)
+                              status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, unique_key, retention, version, result)
     select d.id, d.token, d.due, d.created_at, d.claimed_at, ${nowMs(offset)}, d.line, d.max_attempts, d.attempts, d.deaths, d.lapses,
-           d.leases, 3, d.rank, d.unique_scope, d.on_failure, d.queue, d.name, d.payload, d.worker, d.errors, d.unique_key, d.retention, d.result
+           d.leases, 3, d.rank, d.unique_scope, d.on_failure, d.queue, d.name, d.payload, d.worker, d.errors, d.unique_key, d.retention, d.version, d.result
       from d
   ), c as (
     insert into ${s}.counts (queue, status, n) select d.queue, 3, count(*) from d group by d.queue

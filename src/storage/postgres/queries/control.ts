@@ -12,6 +12,46 @@ export const controlQueries = (s: Schema) =>
       text: `update ${s}.jobs set due = ${nowMs('$2')}, reason = null where id = $1::uuid and status = 0 returning queue`,
     },
 
+    /** Locked pending jobs → due now. $1 ids, $2 offset */
+    hastenMany: {
+      name: 'millrace_hasten_many',
+      text: `update ${s}.jobs set due = ${nowMs('$2')}, reason = null where id = any($1::uuid[]) and token is null returning queue`,
+    },
+
+    /** Locks those that have ended, in ascending id. $1 ids */
+    lockFinal: {
+      name: 'millrace_lock_final',
+      text: `select h.id, h.status from ${s}.history h where h.id = any($1::uuid[]) order by h.id for update`,
+    },
+
+    /** The combinations that locked jobs move to; committed with the move, so no claim sees one without the other. $1 ids, $2 queue, $3 rank */
+    addKindsOf: {
+      name: 'millrace_add_kinds_of',
+      text: `insert into ${s}.kinds (queue, rank, name)
+      select distinct coalesce($2, j.queue), coalesce($3::smallint, j.rank), j.name from ${s}.jobs j where j.id = any($1::uuid[])
+       order by 1, 2, 3 on conflict do nothing`,
+    },
+
+    /**
+     * Edits locked jobs that wait. What is null stays; a new due time forgets the reason. Returns their queues.
+     * $1 ids, $2 payload, $3 version, $4 rank, $5 queue, $6 due in ms, $7 due at, $8 offset
+     */
+    edit: {
+      name: 'millrace_edit',
+      text: `update ${s}.jobs j set payload = coalesce($2, j.payload), version = coalesce($3::int, j.version),
+             rank = coalesce($4::smallint, j.rank), queue = coalesce($5, j.queue),
+             due = coalesce($7::bigint, t.now + $6::bigint, j.due),
+             reason = case when $6::bigint is null and $7::bigint is null then j.reason end
+        from (select ${nowMs('$8')} as now offset 0) t
+       where j.id = any($1::uuid[]) and j.token is null returning j.queue`,
+    },
+
+    /** Wishes about running jobs; the last one stands. $1 ids, $2 request */
+    requestStops: {
+      name: 'millrace_request_stops',
+      text: `update ${s}.jobs set stop_request = $2::smallint, care = care | 2 where id = any($1::uuid[]) and token is not null`,
+    },
+
     /** Locks ended jobs that a retry may take, in ascending id. $1 ids */
     lockEnded: {
       name: 'millrace_lock_ended',
@@ -33,10 +73,10 @@ export const controlQueries = (s: Schema) =>
       name: 'millrace_revive',
       text: `with h as (delete from ${s}.history where id = any($1::uuid[]) and status in (4, 5) returning *)
       insert into ${s}.jobs (id, due, created_at, claimed_at, line, max_attempts, leases, status, rank, care, unique_scope, on_failure, queue,
-                             name, payload, worker, errors, unique_key, retention)
+                             name, payload, worker, errors, unique_key, retention, version)
       select h.id, ${nowMs('$2')}, h.created_at, h.claimed_at, 0, h.max_attempts, h.leases, 0, h.rank,
              case when h.unique_scope = 2 then 4 else 0 end, h.unique_scope, h.on_failure, h.queue, h.name, h.payload, h.worker, h.errors,
-             h.unique_key, h.retention
+             h.unique_key, h.retention, h.version
         from h returning queue`,
     },
 
@@ -107,6 +147,7 @@ export const controlQueries = (s: Schema) =>
         returning h.id),
       k as (delete from ${s}.keys using h where ${probe('keys.job', 'h.id')} and (keys.until is null or keys.until <= ${nowMs('$3')})),
       l as (delete from ${s}.logs using h where ${probe('logs.job', 'h.id')}),
+      t as (delete from ${s}.tags using h where ${probe('tags.job', 'h.id')}),
       e as (delete from ${s}.dependencies using h where ${probe('dependencies.child', 'h.id')}),
       p as (delete from ${s}.dependencies using h where ${probe('dependencies.parent', 'h.id')} and (select i.id from h i where i.id = dependencies.child) is null)
       select count(*) from h`,

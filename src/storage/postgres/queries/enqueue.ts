@@ -5,12 +5,12 @@ export const enqueueQueries = (s: Schema) =>
     /**
      * One plain job, in one round trip. No row = this id is known already.
      * Needs jobs_id and history_id.
-     * $1 id, $2 queue, $3 name, $4 rank, $5 due in ms (or null), $6 due at (or null), $7 payload, $8 max attempts, $9 retention, $10 offset
+     * $1 id, $2 queue, $3 name, $4 rank, $5 due in ms (or null), $6 due at (or null), $7 payload, $8 max attempts, $9 retention, $10 offset, $11 version
      */
     insertOne: {
       name: 'millrace_insert_one',
-      text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at)
-      select $1::uuid, $2, $3, 0, $4::smallint, coalesce($6::bigint, t.now + $5::bigint), 0, $7, $8::int, $9::bigint, t.now
+      text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, version)
+      select $1::uuid, $2, $3, 0, $4::smallint, coalesce($6::bigint, t.now + $5::bigint), 0, $7, $8::int, $9::bigint, t.now, $11::int
         from (select ${nowMs('$10')} as now offset 0) t
        where (select h.id from ${s}.history h where h.id = $1::uuid) is null
       on conflict (id) do nothing returning 1`,
@@ -19,16 +19,16 @@ export const enqueueQueries = (s: Schema) =>
     /**
      * Many plain jobs. One row: how many were written, and when it was not all of them, which; the others are known already.
      * The look into history is a scalar subselect, since a join could be planned as a scan of all history.
-     * Needs jobs_id and history_id. $1 … $9 arrays in the order of \`insertOne\`, $10 offset
+     * Needs jobs_id and history_id. $1 … $9 arrays in the order of \`insertOne\`, $10 offset, $11 versions
      */
     insertMany: {
       name: 'millrace_insert_many',
       text: `with i as (
-      insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at)
-      select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), 0, n.payload, n.max_attempts, n.retention, t.now
+      insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, version)
+      select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), 0, n.payload, n.max_attempts, n.retention, t.now, n.version
         from (select ${nowMs('$10')} as now offset 0) t,
-             unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[])
-               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention)
+             unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[], $11::int[])
+               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, version)
        where (select h.id from ${s}.history h where h.id = n.id) is null
       on conflict (id) do nothing returning id)
       select count(*), case when count(*) < cardinality($1::uuid[]) then string_agg(i.id::text, ',') end from i`,
@@ -36,36 +36,37 @@ export const enqueueQueries = (s: Schema) =>
 
     /**
      * Jobs with everything decided: status (0 or 2), care, unique key, policy.
-     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 care, $13 unique keys, $14 scopes, $15 policies
+     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 care, $13 unique keys, $14 scopes, $15 policies, $16 versions
      */
     insertDecided: {
       name: 'millrace_insert_decided',
       text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, care,
-                          unique_key, unique_scope, on_failure)
+                          unique_key, unique_scope, on_failure, version)
       select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
-             t.now, n.care, n.unique_key, n.unique_scope, n.on_failure
+             t.now, n.care, n.unique_key, n.unique_scope, n.on_failure, n.version
         from (select ${nowMs('$10')} as now offset 0) t,
              unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[],
-                    $11::smallint[], $12::smallint[], $13::text[], $14::smallint[], $15::smallint[])
-               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, care, unique_key, unique_scope, on_failure)
+                    $11::smallint[], $12::smallint[], $13::text[], $14::smallint[], $15::smallint[], $16::int[])
+               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, care, unique_key, unique_scope,
+                 on_failure, version)
       on conflict (id) do nothing returning id`,
     },
 
     /**
      * Jobs that are final from birth, because a job they were to wait for has failed.
-     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 unique keys, $13 scopes, $14 policies
+     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 unique keys, $13 scopes, $14 policies, $15 versions
      */
     insertEnded: {
       name: 'millrace_insert_ended',
       text: `with h as (
       insert into ${s}.history (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, finished_at,
-                                attempts, deaths, lapses, leases, reason, unique_key, unique_scope, on_failure)
+                                attempts, deaths, lapses, leases, reason, unique_key, unique_scope, on_failure, version)
       select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
-             t.now, t.now, 0, 0, 0, 0, 'parent-failed', n.unique_key, n.unique_scope, n.on_failure
+             t.now, t.now, 0, 0, 0, 0, 'parent-failed', n.unique_key, n.unique_scope, n.on_failure, n.version
         from (select ${nowMs('$10')} as now offset 0) t,
              unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[],
-                    $11::smallint[], $12::text[], $13::smallint[], $14::smallint[])
-               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, unique_key, unique_scope, on_failure)
+                    $11::smallint[], $12::text[], $13::smallint[], $14::smallint[], $15::int[])
+               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, unique_key, unique_scope, on_failure, version)
       on conflict (id) do nothing returning id, queue, status)
       , c as (insert into ${s}.counts (queue, status, n) select queue, status, count(*) from h group by queue, status)
       select id from h`,
@@ -103,6 +104,12 @@ export const enqueueQueries = (s: Schema) =>
     endedStatus: {
       name: 'millrace_ended_status',
       text: `select id, status, due from ${s}.history where id = any($1::uuid[]) order by id for key share`,
+    },
+
+    /** $1 tags, $2 jobs */
+    addTags: {
+      name: 'millrace_add_tags',
+      text: `insert into ${s}.tags (tag, job) select * from unnest($1::text[], $2::uuid[]) on conflict do nothing`,
     },
 
     /** $1 children, $2 parents, $3 whether met */

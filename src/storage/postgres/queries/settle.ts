@@ -53,11 +53,11 @@ export const endingQueries = (s: Schema) =>
     ), h as (
       insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
                                 status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, reason, unique_key, retention,
-                                result, outcome)
+                                version, result, outcome)
       select d.id, case when d.own then d.token end, d.due, d.created_at, d.claimed_at, t.now, d.line, d.max_attempts,
              d.attempts + d.charge, d.deaths + d.death, d.lapses + d.lapse, d.leases, d.to_status, d.rank, d.unique_scope, d.on_failure,
              d.queue, d.name, d.payload, d.worker, coalesce(d.new_errors, d.errors), d.to_reason, d.unique_key, d.retention,
-             d.result, d.outcome
+             d.version, d.result, d.outcome
         from d, (select ${nowMs('$11')} as now offset 0) t
     ), c as (
       insert into ${s}.counts (queue, status, n) select d.queue, d.to_status, count(*) from d group by d.queue, d.to_status
@@ -72,6 +72,7 @@ export const endingQueries = (s: Schema) =>
       name: 'millrace_remove',
       text: `with j as (delete from ${s}.jobs where id = any($1::uuid[])), h as (delete from ${s}.history where id = any($1::uuid[])),
       k as (delete from ${s}.keys where job = any($1::uuid[])), l as (delete from ${s}.logs where job = any($1::uuid[])),
+      t as (delete from ${s}.tags where job = any($1::uuid[])),
       e as (delete from ${s}.dependencies where child = any($1::uuid[])), p as (delete from ${s}.dependencies where parent = any($1::uuid[]) and child <> all($1::uuid[]))
       select 1`,
     },
