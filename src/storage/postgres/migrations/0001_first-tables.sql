@@ -85,13 +85,14 @@ create index history_list on {{schema}}.history (queue, status, id);
 create index history_ended on {{schema}}.history (status, finished_at);
 create index history_retention on {{schema}}.history (status, (finished_at + retention)) where retention is not null;
 
--- Jobs by tag, newest first. Kept as long as the job's row.
+-- Tags of jobs. Kept as long as the job's row.
 create table {{schema}}.tags (
   tag text collate "C" not null,
   job uuid not null,
-  constraint tags_tag primary key (tag, job)
+  constraint tags_job primary key (job, tag)
 );
-create index tags_job on {{schema}}.tags (job, tag);
+-- Only the list by tag says this predicate, so nothing that looks for the tags of a job can be planned over it.
+create index tags_tag on {{schema}}.tags (tag, job) where length(tag) > 0;
 
 -- Which job waits (or waited) for which. Kept as long as both rows are there.
 create table {{schema}}.dependencies (

@@ -2,7 +2,6 @@ import { nowMs, probe, type Schema, type Statement } from '../statement.js';
 
 const mostAhead = 10_000;
 
-/** Unsorted: an order would make the index by tag, walked as a whole, look as good as the one by job. */
 const tagsOf = (s: Schema, id: string): string =>
   `(select string_agg(g.tag, ' ') from ${s}.tags g where ${probe('g.job', id)})`;
 const live = (s: Schema): string =>
@@ -79,7 +78,7 @@ export const inspectQueries = (s: Schema) =>
     tagged: {
       name: 'millrace_list_tagged',
       text: `select x.* from (
-        select g.job from ${s}.tags g where g.tag = $1 and ($2::uuid is null or g.job < $2::uuid) order by g.job desc limit $3::int) t
+        select g.job from ${s}.tags g where g.tag = $1 and length(g.tag) > 0 and ($2::uuid is null or g.job < $2::uuid) order by g.job desc limit $3::int) t
       cross join lateral (
         select ${live(s)}, case when $4::boolean then j.errors end from ${s}.jobs j where ${probe('j.id', 't.job')}
         union all select ${ended(s)}, case when $4::boolean then h.errors end from ${s}.history h where ${probe('h.id', 't.job')}) x(id)
