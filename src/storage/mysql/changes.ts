@@ -67,6 +67,10 @@ export class Changes {
     return [...this.#woken];
   }
 
+  wake(queueId: number): void {
+    this.#woken.add(queueId);
+  }
+
   /** Locks the rows of these jobs wherever they stand; those that don't exist are not in the answer. */
   async lock(ids: readonly string[]): Promise<Map<string, Placed>> {
     const found = new Map<string, Placed>();

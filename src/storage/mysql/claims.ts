@@ -32,6 +32,7 @@ type ClaimedRow = readonly [
   deaths: number | null,
   lapses: number | null,
   errors: string | null,
+  version: number,
 ];
 
 /** A claim that is ready to be sent, alone or behind a settle. */
@@ -147,6 +148,7 @@ function claimedJob(context: Context, token: string, row: ClaimedRow): ClaimedJo
     name: context.names.name(nameId),
     queue: context.queues.name(queueId),
     payload,
+    version: row[17],
     priority: 0 - rnk,
     attempts: row[13] ?? 0,
     maxAttempts,

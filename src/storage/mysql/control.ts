@@ -56,13 +56,21 @@ async function retryAll(context: Context, ids: readonly string[]): Promise<Contr
     const changes = await Changes.begin(context, tx);
     const placed = await changes.lock(ids.map((id) => id.toLowerCase()));
     const jobs = ids.map((id) => placed.get(id.toLowerCase()));
-    const duplicates = await takeKeysAgain(changes, jobs);
-    const verdicts = jobs.map((job) => verdictOf(changes, job, duplicates));
-    await changes.apply(verdicts.flatMap(({ change }) => (change === null ? [] : [change])));
-    return { outcomes: verdicts.map(({ outcome }) => outcome), woken: changes.wokenQueues };
+    return { outcomes: await retryPlaced(changes, jobs), woken: changes.wokenQueues };
   });
   await wakeQueues(context, woken);
   return outcomes;
+}
+
+/** Of several that want one key the first gets it. */
+export async function retryPlaced(
+  changes: Changes,
+  jobs: readonly (Placed | undefined)[],
+): Promise<ControlOutcome[]> {
+  const duplicates = await takeKeysAgain(changes, jobs);
+  const verdicts = jobs.map((job) => verdictOf(changes, job, duplicates));
+  await changes.apply(verdicts.flatMap(({ change }) => (change === null ? [] : [change])));
+  return verdicts.map(({ outcome }) => outcome);
 }
 
 function verdictOf(

@@ -1,5 +1,5 @@
 /**
- * Jobs that something may stand against: keys, parents, an id that is known. One transaction for all rows: lock the
+ * Jobs that something may stand against (keys, parents, an id that is known), or that carry tags. One transaction for all rows: lock the
  * parents, then the keys, decide row by row in order, write. A parent is marked as followed under its row lock, so that it
  * can't be settled the plain way from then on; one that has ended is read as such.
  */
@@ -12,7 +12,7 @@ import { flag, ordinaryLine, policyCode } from './codes.js';
 import type { Context } from './context.js';
 import { isDuplicateRow } from './errors.js';
 import { insertEdges, type NewEdge } from './queries/dependents.js';
-import { insertBodies, type NumberedJob } from './queries/enqueue.js';
+import { insertBodies, insertTags, type NumberedJob } from './queries/enqueue.js';
 import {
   deleteKeys,
   idempotencyKeyText,
@@ -165,11 +165,13 @@ class CarefulEnqueue {
     const births = [...this.#births.values()];
     const edges = births.flatMap((birth) => birth.edges);
     const keys = [...this.#keys.values()];
+    const tags = births.flatMap(({ job }) => job.tags.map((tag) => ({ tag, id: job.id })));
     // What was reserved for jobs that then were refused.
     const idle = reserved.filter(({ key }) => !this.#keys.has(key));
     await this.#changes.tx.send(
       sql`do 0`,
       ...(births.length > 0 ? [insertBodies(t, births)] : []),
+      ...(tags.length > 0 ? [insertTags(t, tags)] : []),
       ...this.#places(births),
       ...(edges.length > 0 ? [insertEdges(t, edges)] : []),
       ...this.#followParents(),

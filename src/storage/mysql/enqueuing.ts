@@ -143,5 +143,5 @@ export class Enqueuer {
 
 /** Nothing can stand against it but its own id. */
 function isPlain({ job }: NumberedJob): boolean {
-  return job.unique === null && job.idempotency === null && job.after === null;
+  return job.unique === null && job.idempotency === null && job.after === null && job.tags.length === 0;
 }

@@ -7,16 +7,19 @@ import type { Context } from './context.js';
 import { type Marks, marksOf, marksWidth } from './marks.js';
 import { openParentsOf } from './queries/dependents.js';
 import {
+  aheadStatement,
   countsStatement,
   endingsStatement,
+  errorsStatement,
   idsEndingInStatement,
+  pendingPlace,
   queuesStatement,
   recordStatement,
   summariesStatement,
 } from './queries/inspect.js';
 import { hexId, type Sql } from './sql.js';
 
-const summaryWidth = 16;
+const summaryWidth = 17;
 
 export async function job(context: Context, id: string): Promise<JobRecord | null> {
   const hex = hexId(id);
@@ -37,12 +40,12 @@ async function openParents(context: Context, id: Sql): Promise<string[]> {
 function recordOf(summary: JobSummary, row: readonly unknown[], waitsFor: readonly string[]): JobRecord {
   const marks = marksOf(row);
   const isProcessing = summary.status === 'processing';
-  const [payload, retentionMs, uniqueKey, result, outcome, reason, stop, leaseUntil, started] = row.slice(
-    marksWidth + summaryWidth,
-  );
+  const [version, payload, retentionMs, uniqueKey, result, outcome, reason, stop, leaseUntil, started] =
+    row.slice(marksWidth + summaryWidth);
   return {
     ...summary,
     payload: payload as string,
+    version: version as number,
     result: (result as string | null) ?? null,
     errors: marks?.errors ?? null,
     outcome: outcome === 1 ? 'skipped' : null,
@@ -68,6 +71,24 @@ export async function summaries(context: Context, ids: readonly string[]): Promi
     (await summariesOf(context, result?.rows ?? [])).map((summary) => [summary.id, summary]),
   );
   return ids.flatMap((id) => found.get(id) ?? []);
+}
+
+/** The failures of those of these jobs that have failed. */
+export async function failuresOf(context: Context, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map();
+  const [result] = await context.side.send('reading failures', errorsStatement(context.t, ids.map(hexId)));
+  return new Map((result?.rows ?? []).map(([id, errors]) => [bytesToUuid(id as Buffer), errors as string]));
+}
+
+export async function ahead(context: Context, id: string): Promise<number | null> {
+  const hex = hexId(id);
+  const [found] = await context.side.send('looking up a place', pendingPlace(context.t, hex));
+  const row = found?.rows[0] as [number, number, number, number] | undefined;
+  if (row === undefined) return null;
+  const [queueId, line, rnk, due] = row;
+  const place = { queueId, line, rnk, due };
+  const [count] = await context.side.send('counting', aheadStatement(context.t, hex, place, context.now()));
+  return Number(count?.rows[0]?.[0]);
 }
 
 async function summariesOf(context: Context, rows: readonly (readonly unknown[])[]): Promise<JobSummary[]> {
@@ -97,6 +118,7 @@ function summaryOf(context: Context, row: readonly unknown[], marks: Marks | nul
     finalWorker,
   ] = row as [Buffer, number, number, number, number, number, number, ...(number | null)[]];
   const [isLeased, leasedAt, leaseWorker, isBlocked] = row.slice(12) as (number | null)[];
+  const tags = row[16] as Buffer | null;
   const status = statusFrom(final ?? null, isLeased === 1, isBlocked === 1);
   const workerId = status === 'processing' ? leaseWorker : final === null ? marks?.workerId : finalWorker;
   const claimedAt = status === 'processing' ? leasedAt : final === null ? marks?.claimedAt : finalClaimedAt;
@@ -114,6 +136,7 @@ function summaryOf(context: Context, row: readonly unknown[], marks: Marks | nul
     claimedAtMs: claimedAt ?? null,
     finishedAtMs: finishedAt ?? null,
     workerId: typeof workerId === 'number' ? context.names.name(workerId) : null,
+    tags: tags === null ? [] : tags.toString().split(' ').sort(),
   };
 }
 

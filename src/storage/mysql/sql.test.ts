@@ -33,6 +33,8 @@ function hostileJob(text: string): NewJob {
     name: text,
     queue: text,
     payload: text,
+    version: 1,
+    tags: [],
     priority: -5,
     due: { inMs: 0 },
     maxAttempts: 3,

@@ -4,6 +4,7 @@
  * takes packets of several statements and carries everything that writes jobs; the side one is for leases, workers and
  * looking, so that neither waits for the other. Each is made when it is first needed.
  */
+import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
@@ -14,8 +15,10 @@ import { checkSchema } from '../migrate/check-schema.js';
 import { type MigrationReport, runMigrations } from '../migrate/run-migrations.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import type {
+  ControlChange,
   ControlOutcome,
   ExpiredLease,
+  JobEdit,
   Settlement,
   SettleOutcome,
   TakeBack,
@@ -23,6 +26,7 @@ import type {
 } from '../settlement.js';
 import type { Storage } from '../storage.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import { changeMany } from './change-many.js';
 import * as claims from './claims.js';
 import { openConnection, type Server } from './connection.js';
 import type { Context } from './context.js';
@@ -197,6 +201,19 @@ export class MysqlStorage implements Storage {
     return control.stop(this.#context(), id, 'delete');
   }
 
+  async edit(id: string, edit: JobEdit): Promise<ControlOutcome> {
+    const [outcome] = await changeMany(this.#context(), { change: { kind: 'edit', edit }, ids: [id] });
+    return outcome ?? 'not-found';
+  }
+
+  async changeMany(request: {
+    change: ControlChange;
+    ids: readonly string[];
+    status?: JobStatus;
+  }): Promise<ControlOutcome[]> {
+    return changeMany(this.#context(), request);
+  }
+
   async setPaused(queue: string, paused: boolean): Promise<void> {
     return control.setPaused(this.#context(), queue, paused);
   }
@@ -223,6 +240,10 @@ export class MysqlStorage implements Storage {
 
   async jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage> {
     return jobs(this.#context(), filter, page);
+  }
+
+  async ahead(id: string): Promise<number | null> {
+    return inspecting.ahead(this.#context(), id);
   }
 
   async endings(ids: readonly string[]): Promise<JobEnding[]> {

@@ -8,6 +8,7 @@ const names = [
   'finals',
   'marks',
   'edges',
+  'tags',
   'keys',
   'counts',
   'deltas',

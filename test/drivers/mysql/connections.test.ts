@@ -39,6 +39,8 @@ describe.skipIf(!serverAvailable('mysql'))('[mysql] connections', () => {
     name: 'work',
     queue,
     payload: '1',
+    version: 1,
+    tags: [],
     priority: 0,
     due: { inMs: 0 },
     maxAttempts: 3,

@@ -4,7 +4,7 @@ import { uuidv7 } from '../../../src/internal/uuid.js';
 import { foreignStatement } from '../../../src/storage/mysql/lanes.js';
 import { noMarks, writeMarks } from '../../../src/storage/mysql/marks.js';
 import { type ClaimPlan, claimStatements } from '../../../src/storage/mysql/queries/claim.js';
-import { buriedAfter, requestStop } from '../../../src/storage/mysql/queries/control.js';
+import { buriedAfter, editBodies, moveWaiting, requestStop, requestStops } from '../../../src/storage/mysql/queries/control.js';
 import * as dependents from '../../../src/storage/mysql/queries/dependents.js';
 import * as inspect from '../../../src/storage/mysql/queries/inspect.js';
 import * as keys from '../../../src/storage/mysql/queries/keys.js';
@@ -103,7 +103,13 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
     leases.strandedStatement(t, ids[0] ?? null, ids[299] ?? null, 100),
     foreignStatement(t, 1, 0, [1]),
   ],
-  control: [buriedAfter(t, [1, 2], ids[0] ?? null, 100), requestStop(t, ids[0] ?? '', 1)],
+  control: [
+    buriedAfter(t, [1, 2], ids[0] ?? null, 100),
+    requestStop(t, ids[0] ?? '', 1),
+    requestStops(t, hex, 1),
+    editBodies(t, hex, { payload: '1', queueId: 2, rnk: 5 }),
+    moveWaiting(t, hex, { queueId: 2, rnk: 5 }),
+  ],
   purge: [
     purgeableStatement(t, oldCompleted, now),
     lockPurgeable(t, hex, oldCompleted, now),
@@ -115,6 +121,10 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
     inspect.recordStatement(t, hex[0] ?? sql`null`),
     inspect.summariesStatement(t, hex),
     inspect.endingsStatement(t, hex),
+    inspect.errorsStatement(t, hex),
+    inspect.listTagged(t, 'tag', oneQueue),
+    inspect.pendingPlace(t, hex[0] ?? sql`null`),
+    inspect.aheadStatement(t, hex[0] ?? sql`null`, { queueId: 1, line: 0, rnk: 0, due: 5 }, now),
     inspect.listLeases(t, oneQueue),
     inspect.listWaiting(t, oneQueue),
     inspect.listWaiting(t, twoQueues),
@@ -154,14 +164,15 @@ const seeds: readonly Sql[] = [
   sql`insert into ${t.edges} select ${rowId(4)}, ${rowId(6)}, 1, 0 from ${rows} r`,
   sql`insert into ${t.marks} (id, due) select ${rowId(5)}, 5 from ${rows} r`,
   sql`insert into ${t.keys} select ${rowId(1)}, ${rowId(1)}, 2, if(n % 10 = 0, ${now} + ${marginMs}, null), null from ${rows} r`,
+  sql`insert into ${t.tags} select x'746167', ${rowId(1)} from ${rows} r`,
   sql`insert into ${t.log} select ${rowId(5)}, 5, ${rowId(5)}, 1, n, 0, 0, x'61' from ${rows} r`,
   ...[1, 2, 3, 4, 5, 6].map(
     (first) =>
-      sql`insert into ${t.jobs} select ${rowId(first)}, 1, 1, 0, 5, 5, 3, null, null, null, x'61' from ${rows} r`,
+      sql`insert into ${t.jobs} select ${rowId(first)}, 1, 1, 0, 5, 5, 3, null, null, null, 1, x'61' from ${rows} r`,
   ),
 ];
 
-const jobTables = ['jobs', 'ready', 'leases', 'waiting', 'finals', 'marks', 'edges', 'keys', 'log'] as const;
+const jobTables = ['jobs', 'ready', 'leases', 'waiting', 'finals', 'marks', 'edges', 'keys', 'log', 'tags'] as const;
 
 type Statistics = 'fresh' | 'stale' | 'missing';
 

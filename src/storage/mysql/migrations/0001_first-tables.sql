@@ -2,7 +2,7 @@
 -- oldest-code: 1
 --
 -- Where the id of a job stands is its status: ready = pending, leases = processing, waiting = blocked, finals = the rest.
--- jobs (the body) is written once; the road of a job that succeeds at once is jobs + ready, then leases, then finals.
+-- jobs (the body) is written once, but for edits; its version is that of the payload's shape; the road of a job that succeeds at once is jobs + ready, then leases, then finals.
 -- Whatever else happened to a job (failures, deaths, a new due time) stands in marks; flag 1 says that there is a row.
 -- Every statement can be repeated: DDL commits by itself here, so a migration may stop half-way and is run again.
 
@@ -51,6 +51,7 @@ create table if not exists `millrace_jobs` (
   retention bigint null,
   unique_scope tinyint null,
   unique_key varbinary(764) null,
+  version int unsigned not null default 1,
   payload mediumtext not null,
   primary key (id)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
@@ -135,6 +136,14 @@ create table if not exists `millrace_marks` (
   reason mediumtext null,
   errors mediumtext null,
   primary key (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- Jobs by tag, newest first; kept as long as the job.
+create table if not exists `millrace_tags` (
+  tag varbinary(400) not null,
+  job_id binary(16) not null,
+  primary key (tag, job_id),
+  key by_job (job_id)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
 
 -- child waits for parent until met. policy when the parent fails: 0 = run, 1 = bury, 2 = cancel.

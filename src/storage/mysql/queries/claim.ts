@@ -46,7 +46,7 @@ export function claimStatements(t: Tables, plan: ClaimPlan): Sql[] {
     sql`delete r from ${t.leases} l straight_join ${t.ready} r on r.queue_id = l.queue_id and r.line = l.line
       and r.rnk = l.rnk and r.due = l.due and r.id = l.id where l.token = ${token}`,
     sql`select l.id, l.queue_id, l.rnk, l.due, l.name_id, l.flags, l.started, l.claimed_at, l.worker_id,
-      j.payload, j.max_attempts, j.retention, j.created_at, m.attempts, m.deaths, m.lapses, m.errors
+      j.payload, j.max_attempts, j.retention, j.created_at, m.attempts, m.deaths, m.lapses, m.errors, j.version
       from ${t.leases} l straight_join ${t.jobs} j on j.id = l.id
       left join ${t.marks} m on (l.flags & 1) = 1 and m.id = l.id where l.token = ${token}`,
     sql`select @state`,

@@ -27,10 +27,20 @@ export function insertBodies(t: Tables, jobs: readonly NumberedJob[]): Sql {
   const rows = jobs.map(({ job, queueId, nameId }) => {
     const { unique } = job;
     return sql`(${hexId(job.id)}, ${queueId}, ${nameId}, ${0 - job.priority}, ${dueOf(job)}, @now, ${job.maxAttempts},
-      ${job.retentionMs}, ${unique === null ? null : scopeCode[unique.scope]}, ${hexText(unique?.key ?? null)}, ${hexText(job.payload)})`;
+      ${job.retentionMs}, ${unique === null ? null : scopeCode[unique.scope]}, ${hexText(unique?.key ?? null)}, ${job.version}, ${hexText(job.payload)})`;
   });
   return sql`insert into ${t.jobs} (id, queue_id, name_id, rnk, due, created_at, max_attempts, retention, unique_scope,
-    unique_key, payload) values ${rows}`;
+    unique_key, version, payload) values ${rows}`;
+}
+
+export interface TagRow {
+  readonly tag: string;
+  readonly id: string;
+}
+
+export function insertTags(t: Tables, tags: readonly TagRow[]): Sql {
+  const rows = tags.map(({ tag, id }) => sql`(${hexText(tag)}, ${hexId(id)})`);
+  return sql`insert into ${t.tags} (tag, job_id) values ${rows}`;
 }
 
 function dueOf({ due }: NewJob): Sql {

@@ -3,10 +3,13 @@ import { hexId, hexText, join, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
 /** Columns of a summary, after those of the marks. */
-const summaryColumns = sql`j.id, j.name_id, j.queue_id, j.rnk, j.due, j.created_at, j.max_attempts,
-  f.status, f.due, f.claimed_at, f.finished_at, f.worker_id, l.id is not null, l.claimed_at, l.worker_id, w.id is not null`;
+const summaryColumns = (
+  t: Tables,
+): Sql => sql`j.id, j.name_id, j.queue_id, j.rnk, j.due, j.created_at, j.max_attempts,
+  f.status, f.due, f.claimed_at, f.finished_at, f.worker_id, l.id is not null, l.claimed_at, l.worker_id, w.id is not null,
+  (select group_concat(g.tag separator x'20') from ${t.tags} g force index (by_job) where g.job_id = j.id)`;
 
-const recordColumns = sql`j.payload, j.retention, j.unique_key, f.result, f.outcome, f.reason, l.stop, l.lease_until, l.started`;
+const recordColumns = sql`j.version, j.payload, j.retention, j.unique_key, f.result, f.outcome, f.reason, l.stop, l.lease_until, l.started`;
 
 function placesOf(t: Tables): Sql {
   return sql`${t.jobs} j left join ${t.marks} m on m.id = j.id left join ${t.finals} f on f.id = j.id
@@ -15,13 +18,13 @@ function placesOf(t: Tables): Sql {
 
 /** Index: primary of all but leases: by_id. */
 export function recordStatement(t: Tables, id: Sql): Sql {
-  return sql`select ${marksColumns}, ${summaryColumns}, ${recordColumns} from ${placesOf(t)} where j.id = ${id}`;
+  return sql`select ${marksColumns}, ${summaryColumns(t)}, ${recordColumns} from ${placesOf(t)} where j.id = ${id}`;
 }
 
 /** No payload is read, and of the marks no texts. Index as above. */
 export function summariesStatement(t: Tables, ids: readonly Sql[]): Sql {
   return sql`select m.id, m.attempts, m.deaths, m.lapses, m.line, m.due, m.spent, m.claimed_at, m.worker_id, null, null,
-    ${summaryColumns} from ${placesOf(t)} where j.id in ${list(ids)}`;
+    ${summaryColumns(t)} from ${placesOf(t)} where j.id in ${list(ids)}`;
 }
 
 /** id, final status, is leased, is blocked, result, errors, reason. Index as above. */
@@ -136,4 +139,48 @@ function beyondClaim({ numbers, id }: Extract<ListKey, { by: 'claim' }>): Sql {
 
 function olderThan({ after }: ListRequest): Sql {
   return after?.by === 'id' ? sql`id < ${hexId(after.id)}` : sql`1 = 1`;
+}
+
+/** id, errors, of those that have failed. Index: primary. */
+export function errorsStatement(t: Tables, ids: readonly Sql[]): Sql {
+  return sql`select id, errors from ${t.marks} where id in ${list(ids)} and errors is not null`;
+}
+
+/** Jobs with a tag, newest first. Index: primary. */
+export function listTagged(t: Tables, tag: string, request: Pick<ListRequest, 'after' | 'count'>): Sql {
+  const bound = request.after?.by === 'id' ? sql`and job_id < ${hexId(request.after.id)}` : sql``;
+  return sql`select job_id, 0, 0 from ${t.tags} force index (primary) where tag = ${hexText(tag)} ${bound}
+    order by job_id desc limit ${request.count}`;
+}
+
+/** queue_id, line, rnk, due of a pending job. Index: primary of jobs, marks and ready. */
+export function pendingPlace(t: Tables, id: Sql): Sql {
+  return sql`select r.queue_id, r.line, r.rnk, r.due from ${t.jobs} j left join ${t.marks} m on m.id = j.id
+    straight_join ${t.ready} r force index (primary) on r.queue_id = j.queue_id and r.line = coalesce(m.line, 0)
+      and r.rnk = j.rnk and r.due = coalesce(m.due, j.due) and r.id = j.id
+    where j.id = ${id}`;
+}
+
+const mostAhead = 10_000;
+
+export interface PendingPlace {
+  readonly queueId: number;
+  readonly line: number;
+  readonly rnk: number;
+  readonly due: number;
+}
+
+/**
+ * How many due jobs stand before a place. Index: primary of lanes and ready, one bounded range for each higher rank, and
+ * one that ends at the place.
+ */
+export function aheadStatement(t: Tables, id: Sql, { queueId, line, rnk, due }: PendingPlace, now: Sql): Sql {
+  return sql`select count(*) from (
+    (select 1 from (select distinct rnk from ${t.lanes} where queue_id = ${queueId} and line = ${line} and rnk < ${rnk}) k
+      straight_join ${t.ready} r force index (primary) on r.queue_id = ${queueId} and r.line = ${line} and r.rnk = k.rnk
+        and r.due <= ${now} limit ${mostAhead})
+    union all
+    (select 1 from ${t.ready} force index (primary) where queue_id = ${queueId} and line = ${line} and rnk = ${rnk}
+      and due <= least(${now}, ${due}) and (due < ${due} or id < ${id}) limit ${mostAhead})
+    limit ${mostAhead}) before_it`;
 }

@@ -190,11 +190,12 @@ export function insertReady(
 /** Removes all that stands of these jobs, whatever their status was; the row of their status goes by `leavePlaces`. */
 export function forgetJobs(t: Tables, ids: readonly string[], keepRunningPeriods: boolean): Sql[] {
   const these = list(ids.map(hexId));
-  // Index: primary of jobs, marks, log (prefix) and edges (prefix); by_child of edges; by_job of keys.
+  // Index: primary of jobs, marks, log (prefix) and edges (prefix); by_child of edges; by_job of keys and tags.
   return [
     sql`delete from ${t.jobs} where id in ${these}`,
     sql`delete from ${t.marks} where id in ${these}`,
     sql`delete from ${t.log} where job_id in ${these}`,
+    sql`delete from ${t.tags} where job_id in ${these}`,
     sql`delete from ${t.edges} where parent in ${these}`,
     sql`delete from ${t.edges} where child in ${these}`,
     keepRunningPeriods
