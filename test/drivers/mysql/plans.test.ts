@@ -4,7 +4,13 @@ import { uuidv7 } from '../../../src/internal/uuid.js';
 import { foreignStatement } from '../../../src/storage/mysql/lanes.js';
 import { noMarks, writeMarks } from '../../../src/storage/mysql/marks.js';
 import { type ClaimPlan, claimStatements } from '../../../src/storage/mysql/queries/claim.js';
-import { buriedAfter, editBodies, moveWaiting, requestStop, requestStops } from '../../../src/storage/mysql/queries/control.js';
+import {
+  buriedAfter,
+  editBodies,
+  moveWaiting,
+  requestStop,
+  requestStops,
+} from '../../../src/storage/mysql/queries/control.js';
 import * as dependents from '../../../src/storage/mysql/queries/dependents.js';
 import * as inspect from '../../../src/storage/mysql/queries/inspect.js';
 import * as keys from '../../../src/storage/mysql/queries/keys.js';
@@ -172,7 +178,18 @@ const seeds: readonly Sql[] = [
   ),
 ];
 
-const jobTables = ['jobs', 'ready', 'leases', 'waiting', 'finals', 'marks', 'edges', 'keys', 'log', 'tags'] as const;
+const jobTables = [
+  'jobs',
+  'ready',
+  'leases',
+  'waiting',
+  'finals',
+  'marks',
+  'edges',
+  'keys',
+  'log',
+  'tags',
+] as const;
 
 type Statistics = 'fresh' | 'stale' | 'missing';
 
