@@ -22,7 +22,7 @@ export type AbortCause = 'timed-out' | 'cancelled' | 'lease-lost' | 'stopping';
 export class Attempt {
   readonly job: ClaimedJob;
   readonly definition: RunnableJob;
-  /** When the claim was sent, monotonic ms. */
+  /** When storage had answered the claim, monotonic ms. */
   readonly claimedAtMs: number;
   readonly startedAtMs: number;
   /** Monotonic ms at which it times out. */

@@ -6,7 +6,7 @@ import type { ClaimedJob } from '../storage/claimed-job.js';
 
 export interface BufferedJob {
   readonly job: ClaimedJob;
-  /** `process.hrtime` in ms when the claim that brought it was sent: comparable between threads. */
+  /** When storage had answered the claim that brought it: monotonic ms, comparable between threads. */
   readonly claimedAtMs: number;
 }
 

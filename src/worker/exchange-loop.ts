@@ -38,7 +38,7 @@ export interface ExchangeLoopOptions {
   readonly random: () => number;
   /** What a claim may take now, or null. */
   readonly room: () => ClaimRoom | null;
-  readonly onClaimed: (jobs: readonly ClaimedJob[], room: ClaimRoom, sentAtMs: number) => void;
+  readonly onClaimed: (jobs: readonly ClaimedJob[], room: ClaimRoom) => void;
   readonly onSettled: (entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]) => void;
   readonly onAloneDue: () => void;
   readonly onDown: (error: unknown) => void;
@@ -170,19 +170,19 @@ export class ExchangeLoop {
   async #exchange(entries: readonly OutboxEntry[], room: ClaimRoom | null): Promise<void> {
     const request = room === null ? null : this.#request(room);
     this.#wokenMeanwhile = false;
-    const sentAtMs = monotonicMs();
     const answer = await this.#send(
       entries.map(({ settlement }) => settlement),
       request,
     );
     if (answer === null) return;
     this.#options.outbox.acknowledge();
+    // Before what was claimed: a job that failed and is due again must not be seen to start before it was seen to fail.
+    if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
     if (request !== null && room !== null) {
       this.#isDry = answer.claimed.length < request.limit && !this.#wokenMeanwhile;
       if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
-      this.#options.onClaimed(answer.claimed, room, sentAtMs);
+      this.#options.onClaimed(answer.claimed, room);
     }
-    if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
   }
 
   #request(room: ClaimRoom): ClaimRequest {

@@ -3,7 +3,8 @@
  * - running or buffered here, not held there: the lease is lost; the handler's signal fires, the result will be refused;
  * - a stop request: the handler's signal fires, a buffered job is settled at once;
  * - held there, unknown here (the answer of a claim never came and was not asked for again): put back after three looks.
- * A look is as old as the moment it was asked for: what was claimed after that is not judged by it.
+ * A look is as old as the moment it was asked for. It judges only what had been claimed by then, answer and all: one that
+ * was asked for while a claim was on its way may be from before it.
  */
 import type { HeldLease, Lease } from '../storage/claimed-job.js';
 import type { AbortCause, Attempt } from './attempt.js';

@@ -175,7 +175,7 @@ export class WorkerLife {
       logger: host.logger,
       random: Math.random,
       room: () => this.#room(),
-      onClaimed: (jobs, room, sentAtMs) => this.#claimed(jobs, room, sentAtMs),
+      onClaimed: (jobs, room) => this.#claimed(jobs, room),
       onSettled: (entries, outcomes) => this.#settled(entries, outcomes),
       onAloneDue: () => this.#loneRun.noteDue(),
       onDown,
@@ -246,11 +246,11 @@ export class WorkerLife {
     return limit < 1 ? null : { limit, start: Math.min(Math.max(idleSlots, 0), limit), alone: false };
   }
 
-  #claimed(jobs: readonly ClaimedJob[], room: ClaimRoom, sentAtMs: number): void {
+  #claimed(jobs: readonly ClaimedJob[], room: ClaimRoom): void {
     if (room.alone) this.#loneRun.noteClaimed(jobs.length);
     else if (jobs.length === room.limit) this.#depth.grow();
     this.runner.supersede(jobs);
-    this.#buffer.add(jobs, sentAtMs);
+    this.#buffer.add(jobs, monotonicMs());
     if (this.#options.isOpen()) this.runner.fill(this.#buffer);
     else this.returnBuffer('worker-stopping');
     if (jobs.length === 0) this.#look();
