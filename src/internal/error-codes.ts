@@ -208,7 +208,7 @@ export const errorCodes = {
   'database-too-old': {
     retryable: false,
     meaning: 'The version of the database server is older than Millrace can use.',
-    fix: 'Use PostgreSQL 13, MySQL 8.0.1, MariaDB 10.6 or newer.',
+    fix: 'Use PostgreSQL 13, MySQL 8.0.11, MariaDB 10.6 or newer.',
   },
   'database-read-only': {
     retryable: false,

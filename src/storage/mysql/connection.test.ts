@@ -7,13 +7,13 @@ describe('the version of a server', () => {
     ['5.5.5-10.6.0-MariaDB-log', true, 'MariaDB 10.6.0'],
     ['11.4.2-MariaDB', true, 'MariaDB 11.4.2'],
     ['8.0.36-0ubuntu0.22.04.1', false, 'MySQL 8.0.36'],
-    ['8.0.1-dmr', false, 'MySQL 8.0.1'],
+    ['8.0.11', false, 'MySQL 8.0.11'],
     ['9.1.0', false, 'MySQL 9.1.0'],
   ])('%s is taken', (text, isMariaDb, label) => {
     expect(serverOf(text, 1024)).toEqual({ isMariaDb, label, maxPacketBytes: 1024 });
   });
 
-  it.each(['10.5.27-MariaDB', '5.5.5-10.3.39-MariaDB', '5.7.44', '8.0.0-dmr', 'unknown'])(
+  it.each(['10.5.27-MariaDB', '5.5.5-10.3.39-MariaDB', '5.7.44', '8.0.4-rc', 'unknown'])(
     '%s is too old',
     (text) => {
       expect(() => serverOf(text, 1024)).toThrow(

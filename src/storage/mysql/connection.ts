@@ -32,7 +32,7 @@ export interface OpenConnection {
 const lockWaitS = 5;
 const sqlMode =
   'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION';
-const oldest = { mariaDb: [10, 6, 0], mysql: [8, 0, 1] } as const;
+const oldest = { mariaDb: [10, 6, 0], mysql: [8, 0, 11] } as const;
 
 /**
  * A connection in the state that every statement relies on: set, and then read back.
@@ -84,7 +84,7 @@ export function serverOf(version: string, maxPacketBytes: number): Server {
   const found = /(\d+)\.(\d+)\.(\d+)/.exec(version.replace(/^5\.5\.5-/, ''));
   const numbers = (found?.slice(1) ?? []).map(Number);
   if (isOlder(numbers, isMariaDb ? oldest.mariaDb : oldest.mysql)) {
-    const expected = 'MySQL 8.0.1 or MariaDB 10.6, or newer';
+    const expected = 'MySQL 8.0.11 or MariaDB 10.6, or newer';
     throw new MillraceError(
       'database-too-old',
       expectedGot({ what: 'database server', expected, got: version }),

@@ -1,5 +1,5 @@
 /**
- * The queue on MySQL (8.0.1 or newer) and MariaDB (10.6 or newer). The tables are explained in
+ * The queue on MySQL (8.0.11, its first release, or newer) and MariaDB (10.6 or newer). The tables are explained in
  * `migrations/0001_first-tables.sql`, the guard that keeps values out of texts in `sql.ts`. Two connections: the main one
  * takes packets of several statements and carries everything that writes jobs; the side one is for leases, workers and
  * looking, so that neither waits for the other. Each is made when it is first needed.
