@@ -76,7 +76,7 @@ function synchronousOf(query: string, text: string): 'FULL' | 'NORMAL' | undefin
 
 /** A server's address, and the parameters of ours that its driver must not see. */
 function serverUrl(text: string, ours: readonly string[]): { url: string; own: Map<string, string> } {
-  if (!/^[a-z]+:\/\//i.test(text) || !URL.canParse(text)) {
+  if (!/^[a-z]+:\/\//i.test(text) || !URL.canParse(text) || !isDecodable(text)) {
     throw invalid(
       `${/^[a-z]+/i.exec(text)?.[0]}://user:password@host:port/database`,
       text,
@@ -96,6 +96,18 @@ function serverUrl(text: string, ours: readonly string[]): { url: string; own: M
   return { url: parameters.size === 0 ? base : `${base}?${parameters}`, own };
 }
 
+/** A % that begins no escape would fail later, in the driver. */
+function isDecodable(text: string): boolean {
+  const { username, password, pathname } = new URL(text);
+  try {
+    for (const part of [username, password, pathname]) decodeURIComponent(part);
+    return true;
+  } catch {
+    // A URIError, which says no more than that.
+    return false;
+  }
+}
+
 function identifier(own: ReadonlyMap<string, string>, name: string, text: string): string | undefined {
   const value = own.get(name);
   if (value === undefined || identifierPattern.test(value)) return value;
@@ -113,8 +125,14 @@ function likelyFile(text: string): boolean {
   return /\.(?:db|sqlite3?)$/i.test(text) || text.startsWith('./') || text.startsWith('/');
 }
 
+/** What can't be understood may be a password anywhere before its last @. */
+function withoutLogin(text: string): string {
+  const masked = maskUrl(text);
+  return masked === text ? text.replace(/^([a-z]*:?(?:\/\/)?).*@/is, '$1***@') : masked;
+}
+
 function invalid(expected: string, got: string, fix?: string): MillraceError {
-  const shown = maskUrl(got);
+  const shown = withoutLogin(got);
   return new MillraceError(
     'database-url-invalid',
     `database address: expected ${expected}, got "${shown}"${fix === undefined ? '' : `. ${fix}`}`,
