@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { aborted } from '../internal/aborted.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import type { Storage } from '../storage/storage.js';
@@ -6,7 +7,10 @@ import type { Storage } from '../storage/storage.js';
 const maxBackoffMs = 15_000;
 const firstBackoffMs = 200;
 
-/** Opens storage, trying again for ever where waiting may help; what waiting can't cure is thrown at once. */
+/**
+ * Opens storage, trying again for ever where waiting may help; what waiting can't cure is thrown at once. The signal ends
+ * it at once too, also while a server that says nothing is being waited for.
+ */
 export async function openStoragePatiently(
   open: () => Promise<Storage>,
   logger: Logger,
@@ -15,7 +19,7 @@ export async function openStoragePatiently(
   for (let tries = 0; ; tries += 1) {
     signal.throwIfAborted();
     try {
-      return await open();
+      return await beforeAbort(open(), signal);
     } catch (error) {
       if (!isMillraceError(error) || !error.retryable) throw error;
       const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries) * Math.random();
@@ -27,4 +31,13 @@ export async function openStoragePatiently(
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** What is no longer waited for may still fail; that is then nobody's. */
+async function beforeAbort<T>(opening: Promise<T>, signal: AbortSignal): Promise<T> {
+  using wait = aborted(signal);
+  opening.catch(() => undefined);
+  await Promise.race([opening, wait.fired]);
+  signal.throwIfAborted();
+  return await opening;
 }

@@ -27,10 +27,10 @@ export interface TcpProxy extends AsyncDisposable {
   /** Everything arrives so much later. */
   delay(ms: number): void;
   /**
-   * Asked for each piece that clients send, numbered from 1: where it says so, the piece is passed on, and the connection
-   * is reset in place of the answer. Null lets every answer pass.
+   * Asked for each piece that clients send, numbered from 1: where it says so, the piece is passed on, and in place of the
+   * answer the connection is reset, or nothing comes any more. Null lets every answer pass.
    */
-  dropAnswers(plan: ((nth: number) => boolean) | null): void;
+  dropAnswers(plan: ((nth: number) => boolean) | null, how?: 'reset' | 'silence'): void;
 }
 
 interface Link {
@@ -56,6 +56,7 @@ export async function tcpProxy(target: string): Promise<TcpProxy> {
   let delayMs = 0;
   let sentPieces = 0;
   let plan: ((nth: number) => boolean) | null = null;
+  let isSilent = false;
   const bornFrozen = new Set<Direction>();
 
   const pass = (link: Link, direction: Direction, chunk: Buffer): void => {
@@ -85,9 +86,10 @@ export async function tcpProxy(target: string): Promise<TcpProxy> {
         pass(link, 'to-client', chunk);
         return;
       }
-      if (link.client.destroyed) return;
+      if (link.client.destroyed || link.frozen.has('to-client')) return;
       dropped += 1;
-      end(link, 'reset');
+      if (isSilent) link.frozen.add('to-client');
+      else end(link, 'reset');
     });
     for (const [one, other] of [
       [client, upstream],
@@ -131,8 +133,9 @@ export async function tcpProxy(target: string): Promise<TcpProxy> {
     delay(ms) {
       delayMs = ms;
     },
-    dropAnswers(next) {
+    dropAnswers(next, how = 'reset') {
       plan = next;
+      isSilent = how === 'silence';
       sentPieces = 0;
     },
     async [Symbol.asyncDispose]() {
