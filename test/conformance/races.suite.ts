@@ -119,6 +119,41 @@ export function racesSuite(stage: Stage): void {
     });
   });
 
+  for (const how of ['plain', 'with a key', 'with a parent'] as const) {
+    test(`a settlement and a repeat of a dispatch ${how}: the job is not made again`, async () => {
+      await race(async (queue, mine, theirs) => {
+        const parent = await stage.ended(queue, done);
+        const jobs = Array.from({ length: 20 }, (_, index) =>
+          stage.newJob(queue, {
+            idempotency:
+              how === 'with a key' ? { key: `${queue}-${index}`, inputHash: 'a'.repeat(64) } : null,
+            after: how === 'with a parent' ? { ids: [parent.id], onFailure: 'bury' } : null,
+          }),
+        );
+        await stage.storage.enqueue(jobs);
+        const claimed = await stage.claim(queue);
+        const [settled, ...repeats] = await Promise.all([
+          mine.settle(claimed.map((job) => settlement(job))),
+          ...jobs.map((job) => theirs.enqueue([job])),
+        ]);
+        expect(new Set(settled)).toEqual(new Set(['done']));
+        expect(new Set(repeats.flat().map(({ outcome }) => outcome))).toEqual(new Set(['replayed']));
+        expect(await stage.stats(queue)).toMatchObject({ pending: 0, completed: 21 });
+      });
+    });
+  }
+
+  test('a retry and a repeat of its dispatch: there is one job', async () => {
+    await race(async (queue, mine, theirs) => {
+      const job = stage.newJob(queue);
+      await stage.offer(job);
+      await stage.settle(await stage.claimOne(queue), buried);
+      const [retried, [outcome]] = await Promise.all([mine.retry(job.id), theirs.enqueue([job])]);
+      expect([retried, outcome?.outcome]).toEqual(['done', 'replayed']);
+      expect(await stage.allJobs({ queue })).toHaveLength(1);
+    });
+  });
+
   test('a parent that is deleted and a dependent that is dispatched: it is refused, or follows', async () => {
     await race(async (queue, mine, theirs) => {
       const parent = await stage.add(queue);
