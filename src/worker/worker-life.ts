@@ -23,6 +23,7 @@ import { Outbox, type OutboxEntry } from './outbox.js';
 import { Runner } from './runner.js';
 import type { SettledCounts } from './settled-counts.js';
 import { emitSettled } from './settled-events.js';
+import { logSettled } from './settled-log.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 
 export interface LifeOptions {
@@ -60,6 +61,7 @@ export class WorkerLife {
   #adminState: AdminState = 'active';
   #clockSkewMs = 0;
   #isLookScheduled = false;
+  #isRegistered = false;
 
   constructor(options: LifeOptions) {
     this.#options = options;
@@ -124,6 +126,7 @@ export class WorkerLife {
     await this.exchange.close(signal);
     await this.#log.flushBeforeSettle();
     await this.#watch?.[Symbol.asyncDispose]();
+    this.#report('STOPPED');
     await this.link.stop(deadlineMs);
     this.runner.close();
   }
@@ -208,7 +211,9 @@ export class WorkerLife {
     });
     return {
       onRegistered: (adminState) => {
-        host.logger.info('registered', { worker: workerId, adminState });
+        if (this.#isRegistered) host.logger.debug('registered again', { worker: workerId, adminState });
+        else host.logger.info('registered', { worker: workerId, adminState });
+        this.#isRegistered = true;
         this.#options.onRegistered();
       },
       onSnapshot: (snapshot) => this.#takeSnapshot(audit, snapshot),
@@ -284,6 +289,7 @@ export class WorkerLife {
       if (outcome === 'done') {
         counts.add(entry.settlement.kind);
         emitSettled(host.events, entry, workerId);
+        logSettled(host.logger, entry);
       } else {
         counts.add('lease-lost');
         const { id, kind } = entry.settlement;
@@ -320,12 +326,15 @@ export class WorkerLife {
   }
 
   #tick(): void {
+    this.#report(this.#options.state());
+    if (this.#options.isOpen()) void this.exchange.peekIfStale(statusEveryMs);
+    this.#look();
+  }
+
+  #report(state: string): void {
     const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
     const details = { rssBytes, heapBytes, buffered: this.#buffer.size, unacknowledged: this.#outbox.size };
-    const { counts, state, isOpen } = this.#options;
-    this.link.report({ state: state(), running: this.runner.size, jobsDone: counts.ended, details });
-    if (isOpen()) void this.exchange.peekIfStale(statusEveryMs);
-    this.#look();
+    this.link.report({ state, running: this.runner.size, jobsDone: this.#options.counts.ended, details });
   }
 
   async #renewNow(attempt: Attempt): Promise<boolean> {

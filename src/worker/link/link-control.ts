@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '../../internal/deadline.js';
 import { isMillraceError } from '../../internal/errors.js';
 import type { Storage } from '../../storage/storage.js';
@@ -17,6 +16,8 @@ export class LinkControl implements Link {
   readonly #settings: LinkSettings;
   readonly #listener: LinkListener;
   readonly #stopping = new AbortController();
+  #toldState = '';
+  #onNews: (() => void) | null = null;
   readonly #random: () => number;
   #status: WorkerStatus = { state: 'REGISTER', running: 0, jobsDone: 0, details: {} };
   #adminState: AdminState | null = null;
@@ -38,23 +39,22 @@ export class LinkControl implements Link {
 
   start(): Promise<void> {
     this.#rounds = Promise.all([
-      this.#round('heartbeat', this.#settings.heartbeatMs, () => this.#beat()),
+      this.#round('heartbeat', this.#settings.heartbeatMs, () => this.#beat(), true),
       this.#round('control read', this.#settings.controlMs, () => this.#read()),
     ]);
     return Promise.resolve();
   }
 
+  /** A changed state is told at once, the rest with the next heartbeat. */
   report(status: WorkerStatus): void {
     this.#status = status;
+    if (status.state !== this.#toldState) this.#onNews?.();
   }
 
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping.abort();
     try {
-      const goodbye = this.#rounds.then(() =>
-        this.#storage.unregister(this.#identity.id, this.#identity.incarnation),
-      );
-      await withDeadline(goodbye, { ms: deadlineMs, name: 'goodbye to storage' });
+      await withDeadline(this.#sayGoodbye(), { ms: deadlineMs, name: 'goodbye to storage' });
     } catch (error) {
       this.#listener.onLog('warn', 'could not say goodbye to storage; the registration will lapse', {
         error: String(error),
@@ -62,8 +62,15 @@ export class LinkControl implements Link {
     }
   }
 
+  /** With its last numbers, which stay to be seen. */
+  async #sayGoodbye(): Promise<void> {
+    await this.#rounds;
+    await this.#storage.heartbeat(this.#report());
+    await this.#storage.unregister(this.#identity.id, this.#identity.incarnation);
+  }
+
   /** Beats once, then every `everyMs`; after a failure sooner, with jitter, for ever. */
-  async #round(name: string, everyMs: number, beat: () => Promise<void>): Promise<void> {
+  async #round(name: string, everyMs: number, beat: () => Promise<void>, beatsEarly = false): Promise<void> {
     const { signal } = this.#stopping;
     for (let failures = 0; !signal.aborted; ) {
       const startedAtMs = monotonicMs();
@@ -84,8 +91,25 @@ export class LinkControl implements Link {
         failures === 0
           ? everyMs - tookMs
           : Math.min(everyMs, maxBackoffMs, firstBackoffMs * 2 ** failures) * this.#random();
-      await delay(Math.max(waitMs, 1), undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#pause(Math.max(waitMs, 1), beatsEarly && failures === 0);
     }
+  }
+
+  /** Until the time is over, the link stops, or, where wanted, there is a state to tell that was not told. */
+  #pause(ms: number, endsWithNews: boolean): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted || (endsWithNews && this.#status.state !== this.#toldState)) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        if (endsWithNews) this.#onNews = null;
+        resolve();
+      };
+      const timer = setTimeout(end, ms).unref();
+      signal.addEventListener('abort', end);
+      if (endsWithNews) this.#onNews = end;
+    });
   }
 
   async #beat(): Promise<void> {
@@ -95,6 +119,7 @@ export class LinkControl implements Link {
     const held = await this.#storage.renew(this.#identity.incarnation, leaseMs);
     this.#listener.onSnapshot({ askedAtMs, held, paused: await this.#storage.pausedQueues() });
     const report = this.#report();
+    this.#toldState = report.state;
     const heard = this.#adminState === null ? null : await this.#storage.heartbeat(report);
     if (heard !== null && heard.outcome === 'ok') this.#noteAdminState(heard.adminState);
     else await this.#register(report);

@@ -446,4 +446,46 @@ export function workerSuite({ name, open }: WorkerSuiteOptions): void {
       expect(progress.length).toBeLessThan(5);
     });
   });
+
+  describe(`[${name}] worker: what it tells`, () => {
+    it('shows its state soon, and its last numbers after it has stopped', async () => {
+      await using database = await open();
+      const quick = defineJob('quick', { run: () => 1 });
+      await using millrace = clientOf(database.url, [quick]);
+      const worker = millrace.worker();
+      await worker.start();
+      await waitFor(async () => (await millrace.workers())[0]?.state === 'RUNNING', {
+        describe: 'the registration to say RUNNING',
+      });
+      const handles = await millrace.dispatchMany([1, 2, 3].map(() => ({ job: quick, input: undefined })));
+      for (const handle of handles) await handle.result({ timeout: '10s' });
+      await worker.stop();
+      expect(await millrace.workers()).toMatchObject([
+        { id: worker.id, state: 'STOPPED', status: 'offline', running: 0, jobsDone: 3 },
+      ]);
+    });
+
+    it('logs an attempt that failed and a job that is buried, with the error', async () => {
+      await using database = await open();
+      const lines: string[] = [];
+      const note = (level: string) => (message: string, fields?: object) => {
+        lines.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`);
+      };
+      const logger = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') };
+      const fail = defineJob('fail', {
+        attempts: 2,
+        backoff: { type: 'fixed', base: 10, jitter: false },
+        run: () => Promise.reject(new TypeError('kaputt')),
+      });
+      await using millrace = clientOf(database.url, [fail], { logger });
+      await using worker = millrace.worker();
+      await worker.start();
+      const handle = await millrace.dispatch(fail, {});
+      await expect(handle.result({ timeout: '10s' })).rejects.toMatchObject({ code: 'job-failed' });
+      const told = lines.filter((line) => line.includes(handle.id) && line.includes('TypeError: kaputt'));
+      expect(told.map((line) => line.split(' ')[0])).toEqual(['warn', 'error']);
+      expect(told[0]).toContain('1 of 2');
+      expect(told[1]).toContain('attempts-exhausted');
+    });
+  });
 }
