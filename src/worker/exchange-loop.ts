@@ -98,10 +98,10 @@ export class ExchangeLoop {
     this.poke();
   }
 
-  /** Sends what the outbox holds until it is empty or the signal fires. */
+  /** Sends what the outbox holds, and what a claim on its way still puts there, until it is empty or the signal fires. */
   async drain(signal: AbortSignal): Promise<void> {
     using over = aborted(signal);
-    while (this.#options.outbox.size > 0 && !signal.aborted) {
+    while ((this.#current !== null || this.#options.outbox.size > 0) && !signal.aborted) {
       if (this.#current === null) this.#go();
       // Nothing waits: what is still in flight was given up, and waiting for it here would never leave the tick.
       if (this.#current === null) return;
