@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type * as Mysql from 'mysql2';
 import { withDeadline } from '../../internal/deadline.js';
 import { MillraceError } from '../../internal/errors.js';
@@ -50,6 +51,13 @@ export class DriverConnection {
     });
   }
 
+  /** Whether the connection keeps the process alive; a new one does. */
+  holdProcess(holds: boolean): void {
+    const { stream } = this.#connection as unknown as { stream: Socket };
+    if (holds) stream.ref();
+    else stream.unref();
+  }
+
   get isBroken(): boolean {
     return this.#broken;
   }
@@ -76,6 +84,7 @@ export class DriverConnection {
 
   /** Ends politely, within a bounded time. */
   async end(): Promise<void> {
+    this.holdProcess(true);
     const ended = new Promise<void>((resolve) => {
       this.#connection.end(() => resolve());
     });

@@ -6,6 +6,8 @@
  * A transaction that spans several round trips has the connection for itself until it ends. After an error inside one
  * the connection is rolled back by hand, since a packet of several statements stops in the middle; where that fails too
  * it is dropped.
+ *
+ * An idle connection does not keep the process alive: a program that has dispatched ends when it has nothing else to do.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { formatDuration } from '../../internal/duration.js';
@@ -46,6 +48,7 @@ export class Session {
   readonly #options: SessionOptions;
   #driver: DriverConnection | undefined;
   #tail: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
   #closed = false;
 
   constructor(options: SessionOptions) {
@@ -117,10 +120,17 @@ export class Session {
       if (performance.now() >= turn.endsAt) throw this.#late(doing);
       return work(turn);
     });
+    this.#waiting += 1;
+    if (this.#waiting === 1) this.#driver?.holdProcess(true);
     // The next in line doesn't care how this one ended; its caller does.
-    this.#tail = done.then(ignore, ignore);
+    this.#tail = done.then(this.#rest, this.#rest);
     return done;
   }
+
+  readonly #rest = (): void => {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#driver?.holdProcess(false);
+  };
 
   async #retried<T>(turn: Turn, work: () => Promise<T>): Promise<T> {
     for (let tries = 0; ; tries += 1) {
@@ -227,5 +237,3 @@ const lost = (doing: string, cause?: MillraceError): MillraceError =>
     `${doing}: ${cause?.message ?? 'the connection broke in the middle'}`,
     { cause },
   );
-
-const ignore = (): undefined => undefined;

@@ -5,6 +5,8 @@
  * statement has a deadline; one that misses it takes the session with it, since nobody knows what it is still doing.
  * What waited behind it goes on with a new session. Deadlocks, lock timeouts and serialization failures are tried again
  * here, a statement by itself or the whole transaction; everything else is the caller's to repeat.
+ *
+ * An idle session does not keep the process alive: a program that has dispatched ends when it has nothing else to do.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { QueryArrayConfig } from 'pg';
@@ -71,6 +73,7 @@ export class Connection implements Executor {
     giveUp.abort();
     const client = this.#client;
     this.#client = null;
+    client?.holdProcess(true);
     await client?.end();
   }
 
@@ -88,8 +91,10 @@ export class Connection implements Executor {
 
   #keepTurn<T>(turn: Promise<T>): Promise<T> {
     this.#waiting += 1;
+    if (this.#waiting === 1) this.#client?.holdProcess(true);
     const done = (): void => {
       this.#waiting -= 1;
+      if (this.#waiting === 0) this.#client?.holdProcess(false);
     };
     this.#tail = turn.then(done, done);
     return turn;

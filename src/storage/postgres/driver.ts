@@ -27,6 +27,8 @@ export interface ConnectOptions {
 /** A connected client that can be dropped at once. */
 export interface Client {
   readonly pg: pg.Client;
+  /** Whether the connection keeps the process alive; a new one does. */
+  holdProcess(holds: boolean): void;
   /** Ends politely, within a bounded time. */
   end(): Promise<void>;
   /** Ends at once; what is in flight fails. */
@@ -69,7 +71,17 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     socket.destroy();
     throw error;
   }
-  return { pg: client, end: () => endPolitely(client, socket), drop: () => socket.destroy() };
+  return {
+    pg: client,
+    holdProcess: (holds) => (holds ? referable(client).ref() : referable(client).unref()),
+    end: () => endPolitely(client, socket),
+    drop: () => socket.destroy(),
+  };
+}
+
+/** The driver has both methods, which its types don't know; over TLS they reach the right socket. */
+function referable(client: pg.Client): { ref(): void; unref(): void } {
+  return client as unknown as { ref(): void; unref(): void };
 }
 
 function withSettings({ url, ownSession, statementTimeoutMs }: ConnectOptions): string {

@@ -18,7 +18,7 @@ export interface NotifySessionEvents {
   readonly onLost: () => void;
 }
 
-/** One connection that sends notifications and, when asked to, listens. */
+/** One connection that sends notifications and, when asked to, listens. It keeps the process alive only while it sends. */
 export class NotifySession {
   readonly #client: Client;
   readonly #channel: string;
@@ -27,6 +27,7 @@ export class NotifySession {
   #onProbe: (() => void) | null = null;
   #isListening = false;
   #tail: Promise<void> = Promise.resolve();
+  #waiting = 0;
 
   private constructor(client: Client, options: NotifySessionOptions, events: NotifySessionEvents) {
     const { channel, answerMs = defaultAnswerMs } = options;
@@ -38,6 +39,7 @@ export class NotifySession {
       else if (from === channel && processId !== this.#ownProcessId())
         events.onWake(parsePayload(payload ?? ''));
     });
+    client.holdProcess(false);
     client.pg.on('error', events.onLost);
     client.pg.on('end', events.onLost);
   }
@@ -78,6 +80,7 @@ export class NotifySession {
   }
 
   end(): Promise<void> {
+    this.#client.holdProcess(true);
     return this.#client.end();
   }
 
@@ -92,8 +95,14 @@ export class NotifySession {
 
   /** Utility statements without parameters: nothing is planned, nothing is prepared. One after the other. */
   #query(text: string): Promise<void> {
+    this.#waiting += 1;
+    this.#client.holdProcess(true);
     const turn = this.#tail.then(() => this.#send(text));
-    this.#tail = turn.catch(() => undefined);
+    const done = (): void => {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#client.holdProcess(false);
+    };
+    this.#tail = turn.then(done, done);
     return turn;
   }
 
