@@ -37,9 +37,20 @@ const pauseMaxMs = 1000;
  */
 type Checked = NewJob | string;
 
+/** A chunk on its way. */
+interface Sent {
+  /** Of the entries, those that are in it. */
+  readonly indexes: readonly number[];
+  readonly jobs: readonly NewJob[];
+  readonly answer: Promise<{ outcomes: EnqueueOutcome[]; wasRepeated: boolean }>;
+}
+
 /**
  * Dispatches many jobs, 1,000 a statement, each after those of the same call that it waits for. All are checked before
  * the first is written. Handles stand in the order of the entries.
+ *
+ * While the database writes one chunk the next is made ready and stands in line behind it, unless jobs wait for each
+ * other: then a chunk is sent only when what it may wait for has been written.
  */
 export async function dispatchMany(
   entries: readonly DispatchEntry[],
@@ -50,26 +61,60 @@ export async function dispatchMany(
   const order = dependencyOrder(checked);
   const handles: JobHandle[] = new Array(checked.length);
   const refused: { index: number; error: MillraceError }[] = [];
-  for (let start = 0; start < checked.length; start += chunkSize) {
-    const size = Math.min(chunkSize, checked.length - start);
-    const positionOf = (offset: number): number => order?.[start + offset] ?? start + offset;
-    const chunk = Array.from({ length: size }, (_, offset) => {
-      const index = positionOf(offset);
-      return newJobOf(checked[index] as Checked, entries[index] as DispatchEntry, dispatcher);
-    });
-    const { outcomes, wasRepeated } = await enqueueChunk(chunk, { ...options, writtenBefore: start });
-    for (let offset = 0; offset < size; offset += 1) {
-      const index = positionOf(offset);
-      const job = chunk[offset] as NewJob;
+  const take = async ({ indexes, jobs, answer }: Sent): Promise<void> => {
+    const { outcomes, wasRepeated } = await answer;
+    for (let offset = 0; offset < jobs.length; offset += 1) {
+      const index = indexes[offset] as number;
+      const job = jobs[offset] as NewJob;
       const outcome = outcomes[offset] as EnqueueOutcome;
       if (isRefused(outcome)) refused.push({ index, error: refusal(job, outcome) });
       else handles[index] = dispatcher.handleOf(job, outcome, wasRepeated || !hasId(entries[index]?.options));
     }
+  };
+  let ahead: Sent | null = null;
+  for (let start = 0; start < checked.length; start += chunkSize) {
+    const size = Math.min(chunkSize, checked.length - start);
+    const indexes = Array.from({ length: size }, (_, offset) => order?.[start + offset] ?? start + offset);
+    const jobs = indexes.map((index) =>
+      newJobOf(checked[index] as Checked, entries[index] as DispatchEntry, dispatcher),
+    );
+    if (ahead !== null && order !== null) {
+      await take(ahead);
+      ahead = null;
+    }
+    const sent = { indexes, jobs, answer: enqueueChunk(jobs, { ...options, writtenBefore: start }) };
+    if (ahead !== null) await takeBefore(ahead, sent, take);
+    ahead = sent;
     // A local file is written within the call: the rest of the process gets its turn between chunks.
     if (start + chunkSize < checked.length) await turn();
   }
+  if (ahead !== null) await take(ahead);
   if (refused.length > 0) throw refusedError(refused, handles);
   return handles;
+}
+
+/** When the first of two fails, nobody is left in doubt whether the other is still being written. */
+async function takeBefore(first: Sent, next: Sent, take: (sent: Sent) => Promise<void>): Promise<void> {
+  // Its own failure is told when its turn comes.
+  next.answer.catch(() => undefined);
+  try {
+    await take(first);
+  } catch (error) {
+    await next.answer.catch(() => undefined);
+    throw withUnconfirmed(error, next.jobs);
+  }
+}
+
+/** The chunk behind one that failed may have been written: its ids belong to those that are not confirmed. */
+function withUnconfirmed(error: unknown, jobs: readonly NewJob[]): unknown {
+  if (!isMillraceError(error)) return error;
+  const { unconfirmedIds } = error.details as { unconfirmedIds?: readonly string[] };
+  if (unconfirmedIds === undefined) return error;
+  return new MillraceError(error.code, error.message, {
+    retryable: error.retryable,
+    details: { ...error.details, unconfirmedIds: [...unconfirmedIds, ...jobs.map(({ id }) => id)] },
+    cause: error.cause,
+  });
 }
 
 function newJobOf(checked: Checked, { job, input }: DispatchEntry, dispatcher: Dispatcher): NewJob {
