@@ -9,6 +9,7 @@ import { Dispatcher } from './dispatch.js';
 import { EnqueueLine } from './enqueue-line.js';
 import { createEvents, type MillraceEvents } from './events.js';
 import { Inspector } from './inspect.js';
+import type { HandlePorts } from './job-handle.js';
 import type { ResolvedMillraceOptions } from './millrace-options.js';
 import { ResultWaiter } from './result-waiter.js';
 import { StorageAccess } from './storage-access.js';
@@ -22,6 +23,7 @@ export class ClientCore {
   readonly events: TypedEvents<MillraceEvents>;
   readonly line: EnqueueLine;
   readonly dispatcher: Dispatcher;
+  readonly handles: HandlePorts;
   readonly waiter: ResultWaiter;
   readonly control: Control;
   readonly inspector: Inspector;
@@ -42,16 +44,17 @@ export class ClientCore {
     this.waiter = new ResultWaiter(this.access, this.events);
     this.control = new Control(storage, settings.retentionDays);
     this.inspector = new Inspector(storage, settings);
+    this.handles = {
+      job: (id) => this.inspector.job(id),
+      result: (id, resultOptions) => this.waiter.wait(id, resultOptions),
+      cancel: (id) => this.control.change('cancel', id),
+    };
     this.dispatcher = new Dispatcher({
       definitions: this.definitions,
       line: this.line,
       events: this.events,
       maxPayloadBytes: settings.maxPayloadBytes,
-      handles: {
-        job: (id) => this.inspector.job(id),
-        result: (id, resultOptions) => this.waiter.wait(id, resultOptions),
-        cancel: (id) => this.control.change('cancel', id),
-      },
+      handles: this.handles,
     });
   }
 

@@ -1,5 +1,11 @@
 import { MillraceError } from '../internal/errors.js';
-import { decodeJson, type EncodedResult, encodePayload, encodeResult } from '../internal/json.js';
+import {
+  decodeJson,
+  type EncodedResult,
+  encodePayload,
+  encodeResult,
+  truncatedResult,
+} from '../internal/json.js';
 import type { JobDefinition } from './job-definition.js';
 import { checkWithSchema, type MaybePromise } from './schema.js';
 
@@ -96,7 +102,24 @@ function store(value: unknown, maxBytes: number): StoredResult {
   return value === undefined ? { text: null } : encodeResult(value, { maxBytes });
 }
 
-/** What `encodeOutput` had stored, as a waiter gets it. */
+/**
+ * What `encodeOutput` had stored, as a waiter gets it.
+ *
+ * @throws MillraceError `result-too-large` for a result that was cut
+ */
+export function decodeWholeOutput(text: string | null, what: string): unknown {
+  const value = decodeOutput(text, what);
+  const cut = truncatedResult(value);
+  if (cut === null) return value;
+  const { bytes, head } = cut;
+  throw new MillraceError(
+    'result-too-large',
+    `${what}: its JSON had ${bytes} bytes, more than a result may have, so only its beginning was kept. Keep what is large in a file or a table and return a reference to it`,
+    { details: { bytes, head } },
+  );
+}
+
+/** The same with what stands for a result that was cut: `{ $truncated: true, bytes, head }`. */
 export function decodeOutput(text: string | null, what: string): unknown {
   return text === null ? undefined : decodeJson(text, what);
 }

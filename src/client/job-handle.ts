@@ -12,14 +12,17 @@ export interface ResultOptions {
 /** A dispatched job. `Result` is what its handler returns, as JSON gives it back. */
 export interface JobHandle<Result = unknown> {
   readonly id: string;
-  /** The job had been there before: same id, same idempotency key, or another job holds the unique key. */
+  /**
+   * The job had been there before: same id, same idempotency key, or another job holds the unique key. Always so for a
+   * handle made by `millrace.handle(id)`.
+   */
   readonly deduplicated: boolean;
   /** The job as it is now; null once it was deleted. */
   job(): Promise<Job<Result> | null>;
   /**
    * The result of the job, as soon as it has completed: what its handler returned, as JSON gives it back.
    *
-   * @throws MillraceError `job-failed` with the failures kept, `job-cancelled`, `job-not-found` when it was deleted,
+   * @throws MillraceError `result-too-large` when it was cut to be stored; `job-failed` with the failures kept, `job-cancelled`, `job-not-found` when it was deleted,
    *   `result-timeout` with the status it last saw, `aborted`, `closed`
    */
   result(options?: ResultOptions): Promise<Result>;

@@ -29,7 +29,10 @@ export interface JobListing {
 /** A job with all that is known of it. */
 export interface Job<Result = unknown> extends JobListing {
   readonly input: unknown;
-  /** What the handler returned; undefined unless completed with a value. */
+  /**
+   * What the handler returned; undefined unless completed with a value. Of one that was too large to be stored,
+   * `{ $truncated: true, bytes, head }`.
+   */
   readonly result: Result | undefined;
   /** The failures kept: the first and the newest nine. */
   readonly failures: readonly AttemptFailure[];

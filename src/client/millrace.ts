@@ -12,11 +12,12 @@ import { runNow, runnableHere } from '../worker/run-now.js';
 import { Worker } from '../worker/worker.js';
 import type { WorkerOptions } from '../worker/worker-options.js';
 import { ClientCore } from './client-core.js';
-import type { PurgeOptions, RetryBuriedOptions } from './control.js';
+import { type PurgeOptions, parseJobId, type RetryBuriedOptions } from './control.js';
 import { dispatchMany } from './dispatch-many.js';
 import type { EventName, MillraceEvents } from './events.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
 import type { JobDefinition, RunnableJob } from './job-definition.js';
+import { DispatchedJob, type JobHandle } from './job-handle.js';
 import type {
   BulkEntry,
   DispatchArgumentsOf,
@@ -140,6 +141,23 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** A job by its full id; null when there is none. */
   job(id: string): Promise<Job | null> {
     return this.#core.inspector.job(id);
+  }
+
+  /**
+   * The handle of a job that was dispatched before, here or elsewhere, by its full id: to wait for its result or to cancel
+   * it. Nothing is looked up yet. Given the job as well, as a definition or a name, the result has its type.
+   *
+   * @example
+   * await millrace.handle(id, thumbnail).result({ timeout: '1m' });
+   *
+   * @throws MillraceError `option-invalid` for what is no id, `job-name-unknown`
+   */
+  handle(id: string): JobHandle;
+  handle<const Target extends JobDefinition | string>(id: string, job: Target): HandleOf<Jobs, Target>;
+  handle(id: string, job?: JobDefinition | string): JobHandle {
+    if (this.#isClosed) throw closedError();
+    if (job !== undefined) this.#core.definitions.find(job);
+    return new DispatchedJob(this.#core.handles, parseJobId(id), true);
   }
 
   /** One page of jobs. */

@@ -14,7 +14,7 @@ import { parseDuration } from '../internal/duration.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { JobEnding } from '../storage/job-record.js';
-import { decodeOutput } from './codec.js';
+import { decodeWholeOutput } from './codec.js';
 import type { MillraceEvents } from './events.js';
 import type { ResultOptions } from './job-handle.js';
 import { abortedError, cancelledError, failedError, goneError, timeoutError } from './result-errors.js';
@@ -277,7 +277,7 @@ function tellEnding(waiter: Waiter, ending: JobEnding): boolean {
 
 function resultOf({ id, result }: JobEnding): { value: unknown } | { error: unknown } {
   try {
-    return { value: decodeOutput(result, `result of job ${id}`) };
+    return { value: decodeWholeOutput(result, `result of job ${id}`) };
   } catch (error) {
     return { error };
   }

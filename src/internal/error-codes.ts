@@ -54,6 +54,12 @@ export const errorCodes = {
     meaning: 'What a handler returned does not fit the output schema of its job.',
     fix: 'Return what the schema describes, or correct the schema.',
   },
+  'result-too-large': {
+    retryable: false,
+    meaning:
+      'The awaited job has completed, but its result was larger than the limit, and only its beginning was kept.',
+    fix: 'Keep what is large in a file or a table and return a reference to it; the work itself is done.',
+  },
   'json-invalid': {
     retryable: false,
     meaning: 'A text that should be JSON is not.',
@@ -269,11 +275,6 @@ export const errorCodes = {
   },
 
   // This machine, and ourselves.
-  'state-dir-unusable': {
-    retryable: false,
-    meaning: 'The state folder cannot be created or written.',
-    fix: 'Make the folder writable, or name another one by MILLRACE_STATE_DIR.',
-  },
   internal: {
     retryable: false,
     meaning: 'Something happened that Millrace holds to be impossible.',

@@ -163,7 +163,7 @@ const longestNote = 500;
 
 function changeNote(changes: readonly string[]): string {
   const more = changes.length > 3 ? `; and ${changes.length - 3} more` : '';
-  return `result changed to fit JSON: ${changes.slice(0, 3).join('; ').slice(0, longestNote)}${more}`;
+  return `${changes.slice(0, 3).join('; ').slice(0, longestNote)}${more}`;
 }
 
 const longestHead = 16 * 1024;
@@ -175,6 +175,22 @@ function truncated(text: string, bytes: number, maxBytes: number): string {
   const units = Math.floor(Math.max(maxBytes - wrapperBytes, 0) / bytesPerUnit);
   const head = text.slice(0, Math.min(units, longestHead)).replace(/[\uD800-\uDBFF]$/, '');
   return JSON.stringify({ $truncated: true, bytes, head });
+}
+
+/** What stands for a result that was too large to be stored. */
+export interface TruncatedResult {
+  /** The size it had as JSON, at least. */
+  readonly bytes: number;
+  /** The beginning of its JSON. */
+  readonly head: string;
+}
+
+/** What `encodeResult` left of a result that was above the limit; null for every other value. */
+export function truncatedResult(value: unknown): TruncatedResult | null {
+  if (typeof value !== 'object' || value === null || !('$truncated' in value)) return null;
+  const { $truncated, bytes, head } = value as Record<string, unknown>;
+  const isOne = $truncated === true && typeof bytes === 'number' && typeof head === 'string';
+  return isOne && Object.keys(value).length === 3 ? { bytes, head } : null;
 }
 
 /**

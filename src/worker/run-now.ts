@@ -1,4 +1,4 @@
-import { decodeOutput, encodeInput } from '../client/codec.js';
+import { decodeWholeOutput, encodeInput } from '../client/codec.js';
 import { type JobDefinition, type RunnableJob, versionOf } from '../client/job-definition.js';
 import { cancelledError, failedError } from '../client/result-errors.js';
 import { formatDuration } from '../internal/duration.js';
@@ -27,7 +27,7 @@ const workerId = 'run-now';
  * Runs one attempt of a job here and now, by the code that workers run it with, but for storage: nothing is dispatched,
  * claimed or settled, and nothing is retried. Log lines go to the logger.
  *
- * @throws MillraceError as waiting for the result would: `job-failed`, `job-cancelled`; `payload-invalid`
+ * @throws MillraceError as waiting for the result would: `job-failed`, `job-cancelled`, `result-too-large`; `payload-invalid`
  */
 export async function runNow(job: RunnableJob, input: unknown, options: RunNowOptions): Promise<unknown> {
   const payload = await encodeInput(job, input, options.maxPayloadBytes);
@@ -108,7 +108,7 @@ async function settledInTime(
 function outcomeOf({ id, name }: ClaimedJob, settlement: Settlement | null): unknown {
   switch (settlement?.kind) {
     case 'completed':
-      return decodeOutput(settlement.result, `result of job "${name}"`);
+      return decodeWholeOutput(settlement.result, `result of job "${name}"`);
     case 'retry':
     case 'buried': {
       const reason = settlement.kind === 'buried' ? settlement.reason : 'would be retried';

@@ -181,6 +181,12 @@ export async function runsNow(): Promise<void> {
   await millrace.runNow(greet, 5);
 }
 
+export async function takesUpHandles(id: string): Promise<void> {
+  expectType<JobHandle>().of(millrace.handle(id), true);
+  expectType<JobHandle<string>>().of(millrace.handle(id, greet), true);
+  expectType<JobHandle<string>>().of(millrace.handle(id, 'greet'), true);
+}
+
 export function listens(): void {
   millrace.on('job:completed', ({ id, durationMs, attempt }) => {
     expectType<string>().of(id, true);

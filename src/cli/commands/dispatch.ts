@@ -91,7 +91,13 @@ interface Waiting {
 }
 
 /** Ways a job or the waiting can end that are answers, not faults. */
-const endings = ['job-failed', 'job-cancelled', 'job-not-found', 'result-timeout'] as const;
+const endings = [
+  'result-too-large',
+  'job-failed',
+  'job-cancelled',
+  'job-not-found',
+  'result-timeout',
+] as const;
 
 async function waitForIt(context: CommandContext, waiting: Waiting): Promise<number> {
   const { session, handle, name, timeoutMs } = waiting;
@@ -112,7 +118,7 @@ async function waitForIt(context: CommandContext, waiting: Waiting): Promise<num
   });
   if (trouble === null) return exitCodes.ok;
   terminal.note(`millrace: ${trouble.message} [${trouble.code}]`);
-  return exitCodes.failed;
+  return answer.status === 'completed' ? exitCodes.ok : exitCodes.failed;
 }
 
 async function troubleOf(handle: JobHandle, timeoutMs: number): Promise<MillraceError | null> {

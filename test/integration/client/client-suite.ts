@@ -47,6 +47,42 @@ export function clientSuite(name: Engine): void {
     await worker.idle();
   }
 
+  describe(`[${name}] client: handles and results`, () => {
+    it('an id alone is enough to wait for a result', async () => {
+      await using at = await stage();
+      const { id } = await at.millrace.dispatch(greet, { name: 'Ada' });
+      await worked(at.millrace);
+      const handle = at.millrace.handle(id.toUpperCase(), greet);
+      expect(handle).toMatchObject({ id, deduplicated: true });
+      expect(await handle.result()).toBe('Hello Ada');
+      expect(await at.millrace.handle(id).job()).toMatchObject({ id, status: 'completed' });
+      expect(() => at.millrace.handle('12')).toThrow(expect.objectContaining({ code: 'option-invalid' }));
+      expect(() => at.millrace.handle(id, 'nobody')).toThrow(
+        expect.objectContaining({ code: 'job-name-unknown' }),
+      );
+    });
+
+    it('a result that was cut to be stored is told as an error; the job has completed all the same', async () => {
+      await using at = await stage();
+      const handle = await at.millrace.dispatch(greet, { name: 'Ada', times: 200_000 });
+      await worked(at.millrace);
+      const bytes = 9 * 200_000 + 2;
+      await expect(handle.result()).rejects.toMatchObject({
+        code: 'result-too-large',
+        message: expect.stringContaining(`had ${bytes} bytes`),
+        details: { bytes, head: expect.stringMatching(/^"Hello AdaHello/) },
+      });
+      expect(await handle.job()).toMatchObject({
+        status: 'completed',
+        result: { $truncated: true, bytes },
+      });
+      const lines = await at.millrace.log(handle.id);
+      expect(lines.map(({ text }) => text)).toEqual([
+        `the result was changed to be stored: cut, ${bytes} bytes are over the limit of 1048576`,
+      ]);
+    });
+  });
+
   describe(`[${name}] client: dispatch`, () => {
     it('writes what definition and options say', async () => {
       await using at = await stage({ attempts: 9 });
