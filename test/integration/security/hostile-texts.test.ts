@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defineJob } from '../../../src/client/define-job.js';
+import type { JobContext } from '../../../src/client/job-context.js';
 import type { JobDefinition } from '../../../src/client/job-definition.js';
 import { Millrace } from '../../../src/client/millrace.js';
 import { isMillraceError } from '../../../src/internal/errors.js';
@@ -117,7 +118,12 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
     test('keys, reasons, log lines, progress, results and errors of any text go in and out as they are', async () => {
       const speak = defineJob('speak', {
         attempts: 1,
-        run: ({ input, log, progress, cancel }: Speaking) => {
+        run: ({
+          input,
+          log,
+          progress,
+          cancel,
+        }: JobContext<{ readonly text: string; readonly how: string }>) => {
           log.info(input.text, { [input.text]: input.text });
           progress(1, 2, input.text);
           if (input.how === 'throws')
@@ -177,13 +183,6 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
       await expectUnharmed();
     });
   });
-}
-
-interface Speaking {
-  readonly input: { readonly text: string; readonly how: string };
-  readonly log: { info(message: string, fields: object): void };
-  readonly progress: (done: number, total: number, note: string) => void;
-  readonly cancel: (reason: string) => unknown;
 }
 
 /** What is kept of a text outside of payloads and results: see `describeFailure`. */
