@@ -7,7 +7,7 @@ it('holds nothing ready before it has seen an attempt', () => {
   expect(depth.target).toBe(0);
 });
 
-it('doubles while claims come back full, up to its most', () => {
+it('grows fourfold while claims come back full, up to its most', () => {
   const depth = new BufferDepth(10);
   depth.observe(0.01);
   const targets: number[] = [];
@@ -15,7 +15,7 @@ it('doubles while claims come back full, up to its most', () => {
     depth.grow();
     targets.push(depth.target);
   }
-  expect(targets).toEqual([10, 20, 40, 80, 160, 320, 640, maxDepth]);
+  expect(targets).toEqual([10, 40, 160, 640, maxDepth, maxDepth, maxDepth, maxDepth]);
 });
 
 it('holds at most what 200 ms will start', () => {

@@ -1,6 +1,6 @@
 /**
  * How many jobs to hold ready beyond the free slots: at most what the next 200 ms will start, judged by how long
- * attempts took of late, and never more than `maxDepth`. It grows by doubling, so that a worker which has yet to learn
+ * attempts took of late, and never more than `maxDepth`. It grows fourfold, so that a worker which has yet to learn
  * that its jobs are slow has taken few from its neighbours.
  */
 const horizonMs = 200;
@@ -28,7 +28,7 @@ export class BufferDepth {
 
   /** Called after a claim that brought as many as were asked for. */
   grow(): void {
-    this.#cap = Math.min(maxDepth, Math.max(this.#concurrency, this.#cap * 2));
+    this.#cap = Math.min(maxDepth, Math.max(this.#concurrency, this.#cap * 4));
   }
 
   get target(): number {
