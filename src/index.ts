@@ -1,24 +1,28 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec';
+export type { BulkEditOptions, BulkOptions, BulkReport } from './client/bulk-control.js';
 export type { PurgeableStatus, PurgeOptions, RetryBuriedOptions } from './client/control.js';
 export { defineConfig, type MillraceConfig, type WorkerConfig } from './client/define-config.js';
 export { defineJob } from './client/define-job.js';
 export type { DispatchOptions, JobReference } from './client/dispatch-options.js';
+export type { EditOptions } from './client/edit-options.js';
 export type { AttemptEventFacts, EventName, JobEventFacts, MillraceEvents } from './client/events.js';
 export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
 export type { JobContext, JobFacts } from './client/job-context.js';
-export type { JobDefinition } from './client/job-definition.js';
+export type { JobDefinition, Upcast } from './client/job-definition.js';
 export type { JobHandle, ResultOptions } from './client/job-handle.js';
 export type {
   CommonJobOptions,
   JobOptionsWithoutSchema,
   JobOptionsWithSchema,
 } from './client/job-options.js';
-export type { InputOf, OutputOfJob } from './client/job-types.js';
+export type { InputOf, OutputOfJob, WaitOptions } from './client/job-types.js';
 export type { Job, JobListing } from './client/job-view.js';
+export type { JobsWhere, Moment } from './client/jobs-where.js';
 export type { Jsonified } from './client/jsonified.js';
 export { Millrace } from './client/millrace.js';
 export type { MillraceOptions, SettingOptions } from './client/millrace-options.js';
 export { cancel, NonRetriable, type Outcome, RetryAfter, snooze } from './client/outcomes.js';
+export type { JobProgress } from './client/progress-watcher.js';
 export type { UniqueOption } from './client/unique-option.js';
 export type { WorkerListing } from './client/worker-view.js';
 export type { Backoff, BackoffType } from './core/backoff.js';

@@ -11,6 +11,7 @@ import { createEvents, type MillraceEvents } from './events.js';
 import { Inspector } from './inspect.js';
 import type { HandlePorts } from './job-handle.js';
 import type { ResolvedMillraceOptions } from './millrace-options.js';
+import { watchProgress } from './progress-watcher.js';
 import { ResultWaiter } from './result-waiter.js';
 import { StorageAccess } from './storage-access.js';
 
@@ -47,6 +48,7 @@ export class ClientCore {
     this.handles = {
       job: (id) => this.inspector.job(id),
       result: (id, resultOptions) => this.waiter.wait(id, resultOptions),
+      progress: (id, resultOptions) => watchProgress(this, id, resultOptions),
       cancel: (id) => this.control.change('cancel', id),
     };
     this.dispatcher = new Dispatcher({

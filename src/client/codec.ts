@@ -6,8 +6,9 @@ import {
   encodeResult,
   truncatedResult,
 } from '../internal/json.js';
-import type { JobDefinition } from './job-definition.js';
+import { type JobDefinition, versionOf } from './job-definition.js';
 import { checkWithSchema, type MaybePromise } from './schema.js';
+import { liftPayload } from './upcast.js';
 
 /** What of a definition the codec needs. */
 export type CodedJob<Parsed = unknown, Output = unknown> = Pick<
@@ -27,19 +28,29 @@ export function encodeInput(definition: CodedJob, input: unknown, maxBytes: numb
   const what = `input of job "${definition.name}"`;
   const text = encodePayload(input, { maxBytes, what });
   if (definition.inputSchema === undefined) return text;
-  const accepted = checkDecoded(definition, text, what);
+  const accepted = checkValue(definition, decodeJson(text, what), what);
   return accepted instanceof Promise ? accepted.then(() => text) : text;
 }
 
 /**
- * The input a handler is given. A failure is marked as non-retriable: the same text would fail again.
+ * The input a handler is given; a payload of an earlier version is lifted to that of the code before the schema sees it.
+ * A refusal by the schema is marked as non-retriable: the same text would fail again.
  *
- * @throws MillraceError `payload-invalid`; whatever the schema itself throws, unmarked
+ * @throws MillraceError `payload-invalid`; `upcast-failed` and whatever the schema itself throws, unmarked
  */
-export function decodeInput<Parsed>(definition: CodedJob<Parsed>, payload: string): MaybePromise<Parsed> {
+export function decodeInput<Parsed>(
+  definition: CodedJob<Parsed> & Pick<JobDefinition, 'upcast'>,
+  payload: string,
+  version = versionOf(definition),
+): MaybePromise<Parsed> {
   const what = `input of job "${definition.name}"`;
   try {
-    const parsed = checkDecoded(definition, payload, what);
+    const value = decodeJson(payload, what);
+    const lifted = version < versionOf(definition) ? liftPayload(definition, value, version) : value;
+    const parsed =
+      lifted instanceof Promise
+        ? lifted.then((next) => checkValue(definition, next, what))
+        : checkValue(definition, lifted, what);
     return parsed instanceof Promise ? parsed.catch(rethrowForGood) : parsed;
   } catch (error) {
     return rethrowForGood(error);
@@ -47,12 +58,11 @@ export function decodeInput<Parsed>(definition: CodedJob<Parsed>, payload: strin
 }
 
 /** An input that was left out is kept as null, so a null that the schema refuses may still stand for nothing. */
-function checkDecoded<Parsed>(
+function checkValue<Parsed>(
   definition: CodedJob<Parsed>,
-  text: string,
+  value: unknown,
   what: string,
 ): MaybePromise<Parsed> {
-  const value = decodeJson(text, what);
   const schema = definition.inputSchema;
   if (schema === undefined) return value as Parsed;
   const check = (candidate: unknown): MaybePromise<Parsed> =>
@@ -69,6 +79,7 @@ function checkDecoded<Parsed>(
 
 function rethrowForGood(error: unknown): never {
   if (!(error instanceof MillraceError)) throw error;
+  if (error.code === 'upcast-failed') throw error;
   const failure =
     error.code === 'payload-invalid'
       ? error

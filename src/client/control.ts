@@ -5,6 +5,7 @@ import { MillraceError } from '../internal/errors.js';
 import { isUuid } from '../internal/uuid.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
+import { type EditContext, type EditOptions, editFor, resolveEdit } from './edit-options.js';
 import { OptionProblems } from './option-problems.js';
 
 export interface RetryBuriedOptions {
@@ -49,6 +50,16 @@ export class Control {
   async change(kind: 'retry' | 'bury' | 'cancel' | 'delete', id: string): Promise<ControlOutcome> {
     const jobId = parseJobId(id);
     return (await this.#storage())[kind](jobId);
+  }
+
+  /** Reads the job first, since its name says which schema a new input must fit. */
+  async edit(id: string, options: EditOptions, context: EditContext): Promise<ControlOutcome> {
+    const jobId = parseJobId(id);
+    const edit = resolveEdit(options);
+    const storage = await this.#storage();
+    if (!edit.hasInput) return storage.edit(jobId, edit.rest);
+    const job = await storage.job(jobId);
+    return job === null ? 'not-found' : storage.edit(jobId, await editFor(edit, job.name, context));
   }
 
   async retryBuried(options: RetryBuriedOptions = {}): Promise<{ retried: number; duplicates: number }> {

@@ -52,6 +52,11 @@ export class Definitions {
     return declared;
   }
 
+  /** The definition of this name, if this client was given one. */
+  known(name: string): JobDefinition | undefined {
+    return this.#isOpenToNames ? undefined : this.#byName.get(name)?.definition;
+  }
+
   /** The code to run for a job, and null when there is none here. */
   runnableOf(job: JobDefinition | string): RunnableJob | null {
     const { definition } = this.find(job);

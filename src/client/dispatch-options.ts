@@ -2,10 +2,11 @@ import { parseTags } from '../core/job-tags.js';
 import { type Priority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
-import { type Duration, parseDuration } from '../internal/duration.js';
+import type { Duration } from '../internal/duration.js';
 import { isUuid } from '../internal/uuid.js';
 import type { FailedParentPolicy, NewJob } from '../storage/new-job.js';
 import { attemptsOption } from './define-job.js';
+import { dueOption } from './due-option.js';
 import { OptionProblems } from './option-problems.js';
 import { type ResolvedUnique, resolveUnique, type UniqueOption } from './unique-option.js';
 
@@ -77,8 +78,6 @@ const known = [
 ] as const;
 const policies: readonly unknown[] = ['bury', 'cancel', 'run'] satisfies FailedParentPolicy[];
 const longestIdempotencyKey = 1000;
-/** What a JavaScript date can hold. */
-const latestMs = 8_640_000_000_000_000;
 
 /** @throws MillraceError `option-unknown`, `option-invalid` with every problem at once */
 export function resolveDispatch(options: unknown, jobName: string): ResolvedDispatch {
@@ -106,35 +105,6 @@ function idOption(name: string, value: unknown, problems: OptionProblems): strin
   if (typeof value === 'string' && isUuid(value)) return value.toLowerCase();
   problems.add(`${name}: expected a UUID such as newJobId() makes, got ${describeValue(value)}`);
   return '';
-}
-
-function dueOption(
-  { delay, runAt }: Readonly<Record<string, unknown>>,
-  problems: OptionProblems,
-): NewJob['due'] | undefined {
-  if (delay !== undefined && runAt !== undefined) {
-    problems.add('options "delay" and "runAt" contradict each other. Give one of them');
-    return undefined;
-  }
-  if (delay !== undefined) {
-    return problems.attempt(() => ({ inMs: parseDuration(delay, { name: 'option "delay"' }) }), undefined);
-  }
-  return runAt === undefined ? undefined : runAtOption(runAt, problems);
-}
-
-/** A text without a zone would mean another time on another machine. */
-const zonedTimePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/i;
-
-function runAtOption(value: unknown, problems: OptionProblems): NewJob['due'] | undefined {
-  let atMs = Number.NaN;
-  if (value instanceof Date) atMs = value.getTime();
-  else if (typeof value === 'number') atMs = Math.round(value);
-  else if (typeof value === 'string' && zonedTimePattern.test(value)) atMs = Date.parse(value);
-  if (atMs >= 0 && atMs <= latestMs) return { atMs };
-  problems.add(
-    `option "runAt": expected a valid Date, epoch milliseconds or a text such as 2030-01-31T08:00:00Z, got ${describeValue(value)}`,
-  );
-  return undefined;
 }
 
 function idempotencyOption(value: unknown, problems: OptionProblems): string | undefined {

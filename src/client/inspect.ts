@@ -1,21 +1,17 @@
-import { parseJobName } from '../core/job-name.js';
-import { isJobStatus, type JobStatus, jobStatuses } from '../core/job-status.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { MillraceError } from '../internal/errors.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { LogLine } from '../storage/job-log.js';
-import type { JobFilter, QueueStats } from '../storage/job-record.js';
+import type { QueueStats } from '../storage/job-record.js';
 import type { Storage } from '../storage/storage.js';
 import { parseJobId } from './control.js';
 import { type Job, type JobListing, toJob, toListing } from './job-view.js';
+import { filterOf, type JobsWhere, type ResolvedWhere, resolveWhere, whereKeys } from './jobs-where.js';
 import { OptionProblems } from './option-problems.js';
 import { toWorkerListing, type WorkerListing } from './worker-view.js';
 
-export interface JobsOptions {
-  readonly status?: JobStatus | undefined;
-  readonly queue?: string | undefined;
-  readonly name?: string | undefined;
+export interface JobsOptions extends JobsWhere {
   /** Jobs a page, 1 … 1000. @default 50 */
   readonly limit?: number | undefined;
   /** `next` of the page before. */
@@ -23,7 +19,10 @@ export interface JobsOptions {
 }
 
 export interface JobsPage {
-  /** Processing, pending, blocked, buried, cancelled, completed ones; pending in their order of claim, else newest first. */
+  /**
+   * Processing, pending, blocked, buried, cancelled, completed ones; pending in their order of claim, else newest first.
+   * With a tag newest first, whatever the status.
+   */
   readonly jobs: readonly JobListing[];
   /** Where the next page begins; null on the last one. A page may be short and still not be the last. */
   readonly next: string | null;
@@ -56,8 +55,9 @@ export class Inspector {
   }
 
   async jobs(options: JobsOptions = {}): Promise<JobsPage> {
-    const { filter, limit, cursor } = resolveJobs(options);
+    const { where, limit, cursor } = resolveJobs(options);
     const storage = await this.#storage();
+    const filter = await filterOf(where, () => storage.now());
     const page = await storage.jobs(filter, { limit, ...(cursor === undefined ? {} : { cursor }) });
     return { jobs: page.jobs.map(toListing), next: page.next };
   }
@@ -101,26 +101,15 @@ export class Inspector {
   }
 }
 
-function resolveJobs(options: unknown): { filter: JobFilter; limit: number; cursor: string | undefined } {
+function resolveJobs(options: unknown): { where: ResolvedWhere; limit: number; cursor: string | undefined } {
   const problems = new OptionProblems('options of jobs');
   const given = problems.takeObject(options);
-  problems.checkKeys(given, ['status', 'queue', 'name', 'limit', 'cursor']);
-  const { status, queue, name } = given;
-  if (status !== undefined && !isJobStatus(status)) {
-    problems.add(`option "status": expected one of ${jobStatuses.join(', ')}, got ${describeValue(status)}`);
-  }
-  const queueName =
-    queue === undefined ? undefined : problems.attempt(() => parseQueueName(queue), undefined);
-  const jobName = name === undefined ? undefined : problems.attempt(() => parseJobName(name), undefined);
+  problems.checkKeys(given, [...whereKeys, 'limit', 'cursor']);
+  const where = resolveWhere(given, problems);
   const limit = limitOption(given['limit'] ?? defaultPage, problems);
   const cursor = textOption('cursor', given['cursor'], problems);
   problems.throwIfAny();
-  const filter = {
-    ...(isJobStatus(status) ? { status } : {}),
-    ...(queueName === undefined ? {} : { queue: queueName }),
-    ...(jobName === undefined ? {} : { name: jobName }),
-  };
-  return { filter, limit, cursor };
+  return { where, limit, cursor };
 }
 
 function limitOption(value: unknown, problems: OptionProblems): number {

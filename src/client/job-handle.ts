@@ -1,6 +1,7 @@
 import type { Duration } from '../internal/duration.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Job } from './job-view.js';
+import type { JobProgress } from './progress-watcher.js';
 
 export interface ResultOptions {
   /** How long to wait; `Infinity` waits as long as it takes. @default '5m' */
@@ -26,6 +27,16 @@ export interface JobHandle<Result = unknown> {
    *   `result-timeout` with the status it last saw, `aborted`, `closed`
    */
   result(options?: ResultOptions): Promise<Result>;
+  /**
+   * The progress of the job as its handler tells it, the stored one first, until the job has ended; how it ended is
+   * told by `result`. Lines of progress are best effort, the last one of an attempt is always stored.
+   *
+   * @throws MillraceError `job-not-found` when it was deleted, `result-timeout`, `aborted`, `closed`
+   *
+   * @example
+   * for await (const { done, total } of handle.progress()) console.log(`${done} of ${total}`);
+   */
+  progress(options?: ResultOptions): AsyncIterable<JobProgress>;
   /** Cancels the job; a running one is asked to stop (`requested`). */
   cancel(): Promise<ControlOutcome>;
 }
@@ -34,6 +45,7 @@ export interface JobHandle<Result = unknown> {
 export interface HandlePorts {
   job(id: string): Promise<Job | null>;
   result(id: string, options: ResultOptions | undefined): Promise<unknown>;
+  progress(id: string, options: ResultOptions | undefined): AsyncIterable<JobProgress>;
   cancel(id: string): Promise<ControlOutcome>;
 }
 
@@ -54,6 +66,10 @@ export class DispatchedJob implements JobHandle {
 
   result(options?: ResultOptions): Promise<unknown> {
     return this.#ports.result(this.id, options);
+  }
+
+  progress(options?: ResultOptions): AsyncIterable<JobProgress> {
+    return this.#ports.progress(this.id, options);
   }
 
   cancel(): Promise<ControlOutcome> {

@@ -1,6 +1,6 @@
 import type { DispatchArguments, DispatchOptions } from './dispatch-options.js';
 import type { JobDefinition } from './job-definition.js';
-import type { JobHandle } from './job-handle.js';
+import type { JobHandle, ResultOptions } from './job-handle.js';
 import type { Jsonified } from './jsonified.js';
 
 type TypesOf<Job> = Job extends { readonly '~types'?: infer Types } ? NonNullable<Types> : never;
@@ -27,6 +27,19 @@ export type Resolved<Jobs extends readonly JobDefinition[], Target> = Target ext
 export type DispatchArgumentsOf<Jobs extends readonly JobDefinition[], Target> = DispatchArguments<
   InputOf<Resolved<Jobs, Target>>
 >;
+
+/** What the handler of a job returns, as JSON gives it back. */
+export type ResultOf<Jobs extends readonly JobDefinition[], Target> = Jsonified<
+  OutputOfJob<Resolved<Jobs, Target>>
+>;
+
+/** The arguments behind the job in `dispatchAndWait`: those of a dispatch, with how long to wait among the options. */
+export type WaitArgumentsOf<Jobs extends readonly JobDefinition[], Target> =
+  undefined extends InputOf<Resolved<Jobs, Target>>
+    ? [input?: InputOf<Resolved<Jobs, Target>>, options?: WaitOptions<InputOf<Resolved<Jobs, Target>>>]
+    : [input: InputOf<Resolved<Jobs, Target>>, options?: WaitOptions<InputOf<Resolved<Jobs, Target>>>];
+
+export type WaitOptions<Input> = DispatchOptions<Input> & ResultOptions;
 
 export type HandleOf<Jobs extends readonly JobDefinition[], Target> = JobHandle<
   Jsonified<OutputOfJob<Resolved<Jobs, Target>>>

@@ -24,11 +24,14 @@ export interface JobListing {
   readonly finishedAt: Date | null;
   /** The worker that holds it, or held it last. */
   readonly workerId: string | null;
+  readonly tags: readonly string[];
 }
 
 /** A job with all that is known of it. */
 export interface Job<Result = unknown> extends JobListing {
   readonly input: unknown;
+  /** Of the shape of the input: one more than the lifts its definition had when it was dispatched. */
+  readonly version: number;
   /**
    * What the handler returned; undefined unless completed with a value. Of one that was too large to be stored,
    * `{ $truncated: true, bytes, head }`.
@@ -67,6 +70,7 @@ export function toListing(summary: JobSummary): JobListing {
     claimedAt: dateOrNull(summary.claimedAtMs),
     finishedAt: dateOrNull(summary.finishedAtMs),
     workerId,
+    tags: summary.tags,
   };
 }
 
@@ -75,6 +79,7 @@ export function toJob(record: JobRecord): Job {
   return {
     ...toListing(record),
     input: decodeJson(record.payload, `payload of job ${record.id}`),
+    version: record.version,
     result: decodeOutput(record.result, `result of job ${record.id}`),
     failures: parseFailures(record.errors),
     outcome,

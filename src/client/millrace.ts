@@ -11,13 +11,21 @@ import type { WorkerHost } from '../worker/host.js';
 import { runNow, runnableHere } from '../worker/run-now.js';
 import { Worker } from '../worker/worker.js';
 import type { WorkerOptions } from '../worker/worker-options.js';
+import {
+  type BulkEditOptions,
+  type BulkKind,
+  type BulkOptions,
+  type BulkReport,
+  changeWhere,
+} from './bulk-control.js';
 import { ClientCore } from './client-core.js';
 import { type PurgeOptions, parseJobId, type RetryBuriedOptions } from './control.js';
 import { dispatchMany } from './dispatch-many.js';
+import type { EditContext, EditOptions } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
 import type { JobDefinition, RunnableJob } from './job-definition.js';
-import { DispatchedJob, type JobHandle } from './job-handle.js';
+import { DispatchedJob, type JobHandle, type ResultOptions } from './job-handle.js';
 import type {
   BulkEntry,
   DispatchArgumentsOf,
@@ -25,10 +33,14 @@ import type {
   InputOf,
   OutputOfJob,
   Resolved,
+  ResultOf,
+  WaitArgumentsOf,
 } from './job-types.js';
 import type { Job, JobListing } from './job-view.js';
 import type { Jsonified } from './jsonified.js';
 import { type MillraceOptions, resolveOptions } from './millrace-options.js';
+import { abortedBeforeDispatch } from './result-errors.js';
+import { checkResultOptions } from './result-waiter.js';
 import { closedError } from './storage-access.js';
 import { reopenable, workerSettings } from './worker-host.js';
 import type { WorkerListing } from './worker-view.js';
@@ -112,6 +124,24 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     const { access, dispatcher, options } = this.#core;
     const bulk = { access, dispatcher, timeoutMs: options.dispatchTimeoutMs, random: Math.random };
     return this.#core.track(dispatchMany(entries as never, bulk)) as never;
+  }
+
+  /**
+   * Dispatches a job and waits for its result. When the waiting ends without one, the job goes on; the error names its
+   * id in `details`.
+   *
+   * @throws MillraceError as `dispatch` and as `handle.result`
+   */
+  async dispatchAndWait<const Target extends JobDefinition | string>(
+    job: Target,
+    ...[input, options]: WaitArgumentsOf<Jobs, Target>
+  ): Promise<ResultOf<Jobs, Target>> {
+    const { timeout, signal, ...dispatchOptions } = (options ?? {}) as ResultOptions;
+    const waiting = { timeout, signal };
+    checkResultOptions(waiting);
+    if (signal?.aborted === true) throw abortedBeforeDispatch(signal);
+    const handle = await this.dispatch(job, ...([input, dispatchOptions] as never));
+    return (await handle.result(waiting)) as ResultOf<Jobs, Target>;
   }
 
   /**
@@ -199,6 +229,37 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     return this.#core.control.change('retry', id);
   }
 
+  /**
+   * Changes a job that waits: its input, priority, queue or due time. `not-allowed` while it runs. Its unique key stays
+   * what it was, also one that was made of the input before. A new input must fit the schema of the job, where this
+   * client knows it.
+   *
+   * @throws MillraceError `payload-invalid`, `payload-too-large`, `option-unknown`, `option-invalid`
+   */
+  edit(id: string, options: EditOptions): Promise<ControlOutcome> {
+    return this.#core.control.edit(id, options, this.#editContext);
+  }
+
+  /** Retries every job that fits, a thousand at a time; `dryRun` only counts and shows some. */
+  retryMany(options: BulkOptions): Promise<BulkReport> {
+    return this.#changeWhere('retry', options);
+  }
+
+  /** Cancels every job that fits; running ones are asked to stop. */
+  cancelMany(options: BulkOptions): Promise<BulkReport> {
+    return this.#changeWhere('cancel', options);
+  }
+
+  /** Deletes every job that fits; running ones are asked to stop. */
+  deleteMany(options: BulkOptions): Promise<BulkReport> {
+    return this.#changeWhere('delete', options);
+  }
+
+  /** Edits every waiting job that fits. */
+  editMany(options: BulkEditOptions): Promise<BulkReport> {
+    return this.#changeWhere('edit', options);
+  }
+
   /** Retries every buried job; `duplicates` were left since another job holds their unique key. */
   retryBuried(options?: RetryBuriedOptions): Promise<{ retried: number; duplicates: number }> {
     return this.#core.control.retryBuried(options);
@@ -272,6 +333,16 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   get internals(): MillraceInternals {
     const { access, definitions, settings, logger, events } = this.#core;
     return { storage: () => access.get(), definitions: definitions.runnable, settings, logger, events };
+  }
+
+  get #editContext(): EditContext {
+    const { definitions, settings } = this.#core;
+    return { definitions, maxPayloadBytes: settings.maxPayloadBytes };
+  }
+
+  #changeWhere(kind: BulkKind, options: unknown): Promise<BulkReport> {
+    const { access } = this.#core;
+    return changeWhere(kind, options, { ...this.#editContext, storage: () => access.get() });
   }
 
   #workerHost(): WorkerHost {

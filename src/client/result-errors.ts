@@ -55,6 +55,12 @@ export function abortedError(id: string, signal: AbortSignal | undefined): Millr
   );
 }
 
+export function abortedBeforeDispatch(signal: AbortSignal): MillraceError {
+  return new MillraceError('aborted', 'nothing was dispatched: the signal had been aborted before', {
+    cause: signal.reason,
+  });
+}
+
 export function timeoutError(about: {
   readonly id: string;
   readonly timeoutMs: number;

@@ -45,6 +45,17 @@ interface Waiter {
 
 const endingEvents = ['job:completed', 'job:buried', 'job:cancelled'] as const;
 
+/**
+ * How long to wait, in ms.
+ *
+ * @throws MillraceError `option-invalid`
+ */
+export function checkResultOptions({ timeout = defaultTimeoutMs }: ResultOptions): number {
+  return timeout === Number.POSITIVE_INFINITY
+    ? timeout
+    : parseDuration(timeout, { name: 'option "timeout"' });
+}
+
 export class ResultWaiter {
   readonly #access: StorageAccess;
   readonly #events: TypedEvents<MillraceEvents>;
@@ -65,9 +76,8 @@ export class ResultWaiter {
   /** @throws MillraceError as `JobHandle.result` says */
   wait(id: string, options: ResultOptions = {}): Promise<unknown> {
     try {
-      const { timeout = defaultTimeoutMs, signal } = options;
-      const timeoutMs =
-        timeout === Number.POSITIVE_INFINITY ? timeout : parseDuration(timeout, { name: 'option "timeout"' });
+      const { signal } = options;
+      const timeoutMs = checkResultOptions(options);
       if (signal?.aborted === true) return Promise.reject(abortedError(id, signal));
       if (this.#access.isClosed) return Promise.reject(closedError());
       return this.#join(id, timeoutMs, signal);

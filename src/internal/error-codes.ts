@@ -49,6 +49,11 @@ export const errorCodes = {
     meaning: 'A job input is larger than the limit.',
     fix: 'Keep the data in a file or a table and dispatch a reference to it.',
   },
+  'upcast-failed': {
+    retryable: false,
+    meaning: 'A lift that was to bring an input of an earlier version up to that of the code threw an error.',
+    fix: 'Correct the function of the list "upcast" that the message names; the job is retried as after any failure.',
+  },
   'result-invalid': {
     retryable: false,
     meaning: 'What a handler returned does not fit the output schema of its job.',

@@ -3,6 +3,7 @@
  * or where the settlement goes; `runNow` and every lane use it.
  */
 import { decodeInput, encodeOutput } from '../client/codec.js';
+import { versionOf } from '../client/job-definition.js';
 import { isNonRetriable, isOutcome, isRetryAfter } from '../client/outcomes.js';
 import { type AttemptOutcome, decideAfterAttempt } from '../core/after-attempt.js';
 import { parseDuration } from '../internal/duration.js';
@@ -35,8 +36,13 @@ interface Ending {
   readonly failure: FailureRecord | null;
 }
 
+/** Between two tries to find a worker with newer code: 5 to 10 s, a fraction of what a rolling deploy takes. */
+const newerDelayMs = 5_000;
+
 export class Executor {
   readonly #options: ExecutorOptions;
+  /** Names and versions that were warned of. */
+  readonly #newerSeen = new Set<string>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -44,8 +50,25 @@ export class Executor {
 
   /** Never rejects. Null: the lease is lost and nothing is to be settled. */
   async run(attempt: Attempt): Promise<Settlement | null> {
+    const known = versionOf(attempt.definition);
+    if (attempt.job.version > known) return this.#putBackNewer(attempt, known);
     const ending = await this.#runHandler(attempt);
     return this.settlementFor(attempt, ending);
+  }
+
+  /** A deploy has begun elsewhere: the job waits, uncharged, for a worker with the newer code. */
+  #putBackNewer({ job }: Attempt, known: number): Settlement {
+    const { id, token, name, version } = job;
+    const { random, ports, workerId } = this.#options;
+    if (!this.#newerSeen.has(`${name} ${version}`)) {
+      this.#newerSeen.add(`${name} ${version}`);
+      ports.logger.warn(
+        `jobs of name "${name}" carry inputs of version ${version}, this code knows ${known}: they are put back for workers with newer code`,
+        { job: id, name },
+      );
+    }
+    const reason = `payload-newer: its input has version ${version}, the code of worker ${workerId} knows ${known}`;
+    return { id, token, kind: 'put-back', delayMs: Math.round(newerDelayMs * (1 + random())), reason };
   }
 
   /** The settlement of an attempt that was aborted and whose handler did not end within the grace. */
@@ -57,7 +80,7 @@ export class Executor {
     const { job, definition } = attempt;
     let context: AttemptContext | null = null;
     try {
-      const decoded = decodeInput(definition, job.payload);
+      const decoded = decodeInput(definition, job.payload, job.version);
       const input = decoded instanceof Promise ? await decoded : decoded;
       context = new AttemptContext(attempt, input, this.#options.ports);
       const value = await definition.run(context as never);

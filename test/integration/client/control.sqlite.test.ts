@@ -1,0 +1,3 @@
+import { controlSuite } from './control-suite.js';
+
+controlSuite('sqlite');

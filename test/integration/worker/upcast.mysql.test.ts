@@ -1,0 +1,5 @@
+import { describe } from 'vitest';
+import { engineAvailable } from '../../support/engines.js';
+import { upcastSuite } from './upcast-suite.js';
+
+describe.skipIf(!engineAvailable('mysql'))('upcasting', () => upcastSuite('mysql'));

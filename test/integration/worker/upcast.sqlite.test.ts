@@ -1,0 +1,3 @@
+import { upcastSuite } from './upcast-suite.js';
+
+upcastSuite('sqlite');
