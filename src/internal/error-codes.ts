@@ -257,6 +257,18 @@ export const errorCodes = {
     fix: 'Look at the cause; if the statement is ours, please report it.',
   },
 
+  // A transaction of the user's.
+  'tx-invalid': {
+    retryable: false,
+    meaning: 'What was passed as "tx" is no open transaction on the database that holds the jobs; nothing was written.',
+    fix: 'Pass what your driver or ORM hands you inside its transaction, on the database of Millrace.',
+  },
+  'tx-aborted': {
+    retryable: false,
+    meaning: 'The transaction passed as "tx" has failed and can only be rolled back.',
+    fix: 'Roll back and run the whole transaction again; its cause tells what the database said.',
+  },
+
   // The schema.
   'schema-missing': {
     retryable: false,

@@ -44,6 +44,7 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from './settlement.js';
+import type { SyncTransactionQueue, TransactionQueue } from './transaction/queue.js';
 import type { AdminState, WorkerRecord, WorkerReport } from './worker-record.js';
 
 export interface Storage {
@@ -62,6 +63,12 @@ export interface Storage {
   // ── dispatch ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** Writes the jobs, in order, at most 1,000 a call; outcomes stand in the same order. A repeat answers `replayed` for what had been written, also when those jobs are final by now. What stands against a row is looked at in this order, the first answers: its id, its idempotency key, its unique key, its parents. Rows of one call see the earlier ones. Wakes watchers after commit. */
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]>;
+
+  // ── a user's transaction ──────────────────────────────────────────────────────────────────────────────────────
+  /** The queue inside an open transaction of the user's, known by its structure (`transaction/recognise.ts`). Nothing is tried again there, no session state is left, no unique violation raised. Errors, here or by its calls: `tx-invalid` (the wrong handle, nothing was written), `tx-aborted` (the transaction can't go on). Watchers learn of it after the commit, on engines that push. */
+  within(tx: unknown): TransactionQueue;
+  /** The same for handles whose statements are done when they return; only SQLite has such. */
+  withinSync(tx: unknown): SyncTransactionQueue;
 
   // ── the life of a lease ───────────────────────────────────────────────────────────────────────────────────────
   /** Takes due jobs in order. A repeat of a token returns those of its jobs that are still held under it, and takes none; when none is, it is a fresh claim. */

@@ -20,6 +20,7 @@ import type {
   TakeBackOutcome,
 } from '../settlement.js';
 import type { Storage, StorageOptions } from '../storage.js';
+import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import * as claims from './claim.js';
 import * as control from './control.js';
@@ -32,6 +33,7 @@ import * as recovery from './recovery.js';
 import { settle } from './settle.js';
 import { MemoryState } from './state.js';
 import { WakeUps } from './wake-ups.js';
+import { refuseTransaction } from './within.js';
 import * as fleet from './workers.js';
 
 export interface MemoryStorageOptions extends StorageOptions {
@@ -77,6 +79,14 @@ export class MemoryStorage implements Storage {
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     return this.#step((state) => enqueue(state, jobs));
+  }
+
+  within(_tx: unknown): TransactionQueue {
+    return refuseTransaction();
+  }
+
+  withinSync(_tx: unknown): SyncTransactionQueue {
+    return refuseTransaction();
   }
 
   claim(request: ClaimRequest): Promise<ClaimedJob[]> {

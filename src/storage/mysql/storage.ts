@@ -25,6 +25,8 @@ import type {
   TakeBackOutcome,
 } from '../settlement.js';
 import type { Storage } from '../storage.js';
+import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
+import { syncHandle } from '../transaction/recognise.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import { changeMany } from './change-many.js';
 import * as claims from './claims.js';
@@ -51,6 +53,7 @@ import { Session } from './session.js';
 import * as settling from './settling.js';
 import { type Sql, sql } from './sql.js';
 import { tablesWith } from './tables.js';
+import { within } from './within.js';
 
 export class MysqlStorage implements Storage {
   readonly #options: ResolvedMysqlOptions;
@@ -126,6 +129,15 @@ export class MysqlStorage implements Storage {
   enqueue(newJobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     if (this.#open === undefined) return Promise.reject(closed());
     return this.#open.enqueuer.enqueue(newJobs);
+  }
+
+  within(tx: unknown): TransactionQueue {
+    return within(tx, this.#context());
+  }
+
+  withinSync(tx: unknown): SyncTransactionQueue {
+    syncHandle(tx, 'mysql');
+    throw new MillraceError('internal', 'MySQL: no handle of it answers at once');
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedJob[]> {

@@ -56,3 +56,18 @@ export function plainArray(values: readonly (number | boolean | null)[]): string
   }
   return `${text}}`;
 }
+
+/** The same value as `textArray` made it, as a literal: for connections that take texts only. */
+export function textArrayLiteral(binary: Buffer): string {
+  const items: string[] = [];
+  for (let at = headerBytes; at < binary.length; ) {
+    const length = binary.readInt32BE(at);
+    at += 4;
+    if (length < 0) items.push('NULL');
+    else {
+      items.push(`"${binary.toString('utf8', at, at + length).replaceAll(/["\\]/g, '\\$&')}"`);
+      at += length;
+    }
+  }
+  return `{${items.join(',')}}`;
+}

@@ -24,14 +24,14 @@ interface Call {
 export class Enqueuer {
   readonly #context: Context;
   readonly #queries: EnqueueQueries;
-  readonly #kinds: KindRegistry;
+  readonly kinds: KindRegistry;
   #waiting: Call[] = [];
   #isWriting = false;
 
-  constructor(context: Context) {
+  constructor(context: Context, kinds?: KindRegistry) {
     this.#context = context;
     this.#queries = enqueueQueries(context.schema);
-    this.#kinds = new KindRegistry(context.connection, this.#queries);
+    this.kinds = kinds ?? new KindRegistry(context.connection, this.#queries);
   }
 
   async enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
@@ -45,7 +45,7 @@ export class Enqueuer {
   }
 
   async #writeRelated(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
-    await this.#kinds.know(jobs);
+    await this.kinds.know(jobs);
     const outcomes = await enqueueRelated(this.#context, this.#queries, jobs);
     this.#wake(jobs);
     return outcomes;
@@ -115,7 +115,7 @@ export class Enqueuer {
   }
 
   async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
-    if (this.#kinds.misses(jobs)) await this.#kinds.know(jobs);
+    if (this.kinds.misses(jobs)) await this.kinds.know(jobs);
     const [only] = jobs;
     const outcomes =
       jobs.length === 1 && only !== undefined ? [await this.#writeOne(only)] : await this.#writeMany(jobs);
@@ -153,9 +153,12 @@ function isPlain(job: NewJob): boolean {
   return job.unique === null && job.idempotency === null && job.after === null && job.tags.length === 0;
 }
 
+/** Whether what failed concerns more than one row: the others would fail too. */
 function isRetryable(error: unknown): boolean {
-  return error instanceof MillraceError && (error.retryable || error.code === 'closed');
+  return error instanceof MillraceError && (error.retryable || forAll.has(error.code));
 }
+
+const forAll: ReadonlySet<string> = new Set(['closed', 'tx-aborted', 'tx-invalid']);
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these two stand between the fields of a claim's answer
 const separators = /[\x1e\x1f]/;

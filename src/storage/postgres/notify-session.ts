@@ -119,7 +119,8 @@ export class NotifySession {
 /** The server takes less than 8,000 bytes. */
 const payloadBytes = 7_900;
 
-function payloadOf(queues: readonly string[]): string {
+/** Empty = any queue. */
+export function payloadOf(queues: readonly string[]): string {
   const text = queues.join('\n');
   return Buffer.byteLength(text) > payloadBytes ? '' : text;
 }

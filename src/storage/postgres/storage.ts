@@ -19,10 +19,12 @@ import type {
   TakeBackOutcome,
 } from '../settlement.js';
 import type { Storage } from '../storage.js';
+import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
+import { syncHandle } from '../transaction/recognise.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import { Claims } from './claim.js';
 import { Connection } from './connection.js';
-import type { Context } from './context.js';
+import type { Context, Session } from './context.js';
 import { Control } from './control.js';
 import { diagnose } from './diagnose.js';
 import { Duties } from './duties.js';
@@ -39,6 +41,7 @@ import { Rescue } from './rescue.js';
 import { Settler } from './settle.js';
 import { intOf, textOf } from './statement.js';
 import { Tidier } from './tidy.js';
+import { within } from './within.js';
 import { Workers } from './workers.js';
 
 /** The oldest server that has what the statements use. */
@@ -107,6 +110,16 @@ export class PostgresStorage implements Storage {
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     return this.#with((parts) => parts.enqueuer.enqueue(jobs));
+  }
+
+  within(tx: unknown): TransactionQueue {
+    const { context, enqueuer } = this.#open;
+    return within(tx, { context, kinds: enqueuer.kinds, channel: this.#options.schema });
+  }
+
+  withinSync(tx: unknown): SyncTransactionQueue {
+    syncHandle(tx, 'postgres');
+    throw new MillraceError('internal', 'PostgreSQL: no handle of it answers at once');
   }
 
   claim(request: ClaimRequest): Promise<ClaimedJob[]> {
@@ -303,7 +316,7 @@ export class PostgresStorage implements Storage {
     return call(this.#open);
   }
 
-  async #checkServer(connection: Connection): Promise<void> {
+  async #checkServer(connection: Session): Promise<void> {
     const [number, version] = (await connection.run(serverFacts))[0] ?? [];
     this.#server = `PostgreSQL ${textOf(version).split(' ')[0]}`;
     if (intOf(number) >= oldestServer) return;

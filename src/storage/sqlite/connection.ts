@@ -6,18 +6,33 @@ import { ClaimedQueues } from './claimed-queues.js';
 import { isBusy, toMillraceError } from './errors.js';
 import { Kinds } from './kinds.js';
 
-type Statement = BetterSqlite3.Statement<unknown[]>;
 export type Value = string | number | Buffer | null;
+
+interface Statement {
+  run(...values: readonly unknown[]): { readonly changes: number };
+  get(...values: readonly unknown[]): unknown;
+  all(...values: readonly unknown[]): unknown[];
+  pluck(): unknown;
+  raw(): unknown;
+}
+
+/** What of the driver is used. A transaction of the user's gives the same. */
+export interface Driver {
+  readonly inTransaction: boolean;
+  prepare(sql: string): Statement;
+  exec(sql: string): unknown;
+  close(): unknown;
+}
 
 /** SQL text → the row it returns, for one open file. Every statement is prepared once. */
 export class Connection {
   readonly file: string;
   readonly kinds: Kinds = new Kinds(this);
   readonly claimedQueues: ClaimedQueues = new ClaimedQueues();
-  readonly #db: BetterSqlite3.Database;
+  readonly #db: Driver;
   readonly #statements = new Map<string, Statement>();
 
-  constructor(db: BetterSqlite3.Database, file: string) {
+  constructor(db: Driver, file: string) {
     this.#db = db;
     this.file = file;
   }
@@ -83,7 +98,7 @@ export class Connection {
   #prepared(sql: string, shape: 'object' | 'pluck' | 'raw' = 'object'): Statement {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.#db.prepare<unknown[]>(sql);
+      statement = this.#db.prepare(sql);
       if (shape === 'pluck') statement.pluck();
       if (shape === 'raw') statement.raw();
       this.#statements.set(sql, statement);

@@ -22,6 +22,7 @@ import type {
   TakeBackOutcome,
 } from '../settlement.js';
 import type { Storage, StorageOptions } from '../storage.js';
+import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
 import * as claims from './claim.js';
 import { type Connection, isMemoryFile } from './connection.js';
@@ -40,6 +41,7 @@ import { settle } from './settle.js';
 import { releaseBlocked, retryBuried } from './sweeps.js';
 import { checkpoint } from './tidy.js';
 import type { Transaction } from './transaction.js';
+import { type WithinOptions, within, withinSync } from './within.js';
 import * as fleet from './workers.js';
 
 export interface SqliteStorageOptions extends StorageOptions {
@@ -103,6 +105,14 @@ export class SqliteStorage implements Storage {
 
   enqueue(newJobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     return this.#write('enqueue', newJobs.length, (tx) => enqueue(tx, newJobs));
+  }
+
+  within(tx: unknown): TransactionQueue {
+    return within(tx, this.#withinOptions());
+  }
+
+  withinSync(tx: unknown): SyncTransactionQueue {
+    return withinSync(tx, this.#withinOptions());
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
@@ -300,6 +310,10 @@ export class SqliteStorage implements Storage {
 
   async #read<T>(name: string, run: (db: Connection, nowMs: number) => T): Promise<T> {
     return this.#open().read(name, run);
+  }
+
+  #withinOptions(): WithinOptions {
+    return { file: this.#open().db.file, offsetMs: () => this.#options.clock?.offsetMs() ?? 0 };
   }
 
   #open(): Session {

@@ -17,3 +17,6 @@ export const newestVersion =
 export const recordMigration = ({ number, title, oldestCode }: Migration): string =>
   `insert into millrace_schema (version, title, oldest_code, applied_at)
 values (${number}, '${title}', ${oldestCode}, cast(unixepoch('subsec') * 1000 as integer));`;
+
+/** Empty for a database in memory. */
+export const mainFile = `select file from pragma_database_list where name = 'main'`;
