@@ -164,3 +164,17 @@ create table {{schema}}.duties (
   until bigint not null,
   constraint duties_name primary key (name)
 );
+
+-- A repeat of a dispatch can come while its job is settled: the insert waits for the row that the settle deletes, and
+-- then meets no conflict, while its look into history is older than the wait. So each insert looks once more when its
+-- rows stand there; a function that may write sees what is committed by then. The error is a conflict, and tried again.
+create function {{schema}}.refuse_ended() returns trigger language plpgsql set enable_seqscan = off as $$
+begin
+  if exists (select from inserted i where (select h.id from {{schema}}.history h where h.id = i.id) is not null) then
+    raise exception 'a job that was dispatched again has just ended' using errcode = 'serialization_failure';
+  end if;
+  return null;
+end
+$$;
+create trigger refuse_ended after insert on {{schema}}.jobs
+  referencing new table as inserted for each statement execute function {{schema}}.refuse_ended();
