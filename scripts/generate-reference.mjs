@@ -28,13 +28,13 @@ function table(head, rows) {
   return lines.join('\n');
 }
 
-function settingsPage({ settings, settingNames, settingFlag }) {
+function settingsPage({ settings, settingNames, flagOf }) {
   const rows = settingNames.map((name) => {
     const { env, expected, meaning, format, default: fallback } = settings[name];
     return [
       `\`${env}\``,
       `\`${name}\``,
-      `\`${settingFlag(name)}\``,
+      flagOf(name) === null ? '' : `\`${flagOf(name)}\``,
       `\`${format(fallback)}\``,
       prose(expected),
       prose(meaning),
@@ -55,7 +55,7 @@ Durations are texts such as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\` or \`7d\`. A f
 a unit counts seconds; a number in the config file counts milliseconds, as everywhere in the API. Sizes are bytes,
 or texts such as \`512KB\` and \`1MB\` (of 1024).
 
-Not every command takes every flag: \`millrace <command> --help\` lists its own.
+Flags are those of \`millrace work\` and \`millrace flush\`; every command takes \`--database\`.
 
 ${table(['Variable', 'In the config', 'Flag', 'Default', 'Takes', 'Meaning'], rows)}
 `;
@@ -89,7 +89,10 @@ async function load(path) {
 }
 
 const pages = new Map([
-  ['docs/reference/settings.md', settingsPage(await load('internal/settings.js'))],
+  [
+    'docs/reference/settings.md',
+    settingsPage({ ...(await load('internal/settings.js')), ...(await load('cli/worker-settings.js')) }),
+  ],
   ['docs/reference/errors.md', errorsPage(await load('internal/error-codes.js'))],
 ]);
 

@@ -1,4 +1,4 @@
-import type { SettingName } from '../internal/settings.js';
+import { type SettingName, settingFlag } from '../internal/settings.js';
 
 /** The settings that `work` and `flush` take as flags. */
 export const workerSettingNames: readonly SettingName[] = [
@@ -14,3 +14,8 @@ export const workerSettingNames: readonly SettingName[] = [
   'logLevel',
   'logFormat',
 ];
+
+/** The flag of a setting, where a command takes one; null for those of the environment and the config alone. */
+export function flagOf(name: SettingName): string | null {
+  return name === 'database' || workerSettingNames.includes(name) ? settingFlag(name) : null;
+}

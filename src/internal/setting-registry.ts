@@ -15,6 +15,9 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+/** More slots than that in one process only wait for each other. */
+export const largestConcurrency = 1000;
+
 /**
  * Every setting: the one list from which code, `millrace settings`, the reference and the warning
  * about unknown variables are made. The key is its name in a config file and, in kebab-case, as a flag.
@@ -34,13 +37,6 @@ export const settings = Object.freeze({
     meaning:
       'How long one call may wait for the database, retries included, before it fails. A worker goes on trying after that.',
   }),
-  stateDir: textSetting({
-    env: 'MILLRACE_STATE_DIR',
-    default: '.millrace',
-    expected: 'the path of a folder',
-    meaning:
-      'The folder from which a worker takes its identity, relative to the config file. Keep it across restarts: make it a volume in containers.',
-  }),
   queue: queueListSetting({
     env: 'MILLRACE_QUEUE',
     default: Object.freeze(['default']),
@@ -51,9 +47,9 @@ export const settings = Object.freeze({
     env: 'MILLRACE_CONCURRENCY',
     default: 10,
     min: 1,
-    max: 10_000,
+    max: largestConcurrency,
     unit: 'count',
-    meaning: 'How many inline jobs a worker runs at once.',
+    meaning: 'How many jobs a worker runs at once.',
   }),
   attempts: countSetting({
     env: 'MILLRACE_ATTEMPTS',
@@ -75,8 +71,7 @@ export const settings = Object.freeze({
     defaultMs: 300 * second,
     minMs: 100,
     maxMs: 30 * day,
-    meaning:
-      'The time limit of an attempt of a job without a timeout, and the whole time of a worker started with --once.',
+    meaning: 'The time limit of an attempt of a job without a timeout.',
   }),
   killGrace: durationSetting({
     env: 'MILLRACE_KILL_GRACE',

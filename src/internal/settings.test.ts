@@ -20,7 +20,6 @@ describe('resolveSettings', () => {
     expect(values).toEqual({
       database: 'sqlite:millrace.db',
       databaseTimeoutMs: 30_000,
-      stateDir: '.millrace',
       queue: ['default'],
       concurrency: 10,
       attempts: 3,
@@ -91,7 +90,7 @@ describe('resolveSettings', () => {
     const problems = problemsOf({
       flags: { concurency: 3, queue: 'critical:6,default:3' },
       env: { MILLRACE_ATTEMPTS: 'many', MILLRACE_KILL_GRACE: '-1s', MILLRACE_LOG_LEVEL: 'loud' },
-      config: { maxPayload: '2GB', stateDir: 5 },
+      config: { maxPayload: '2GB', logFormat: 5 },
     });
     expect(problems).toHaveLength(7);
     expect(problems).toContainEqual('flag concurency: there is no such setting; did you mean concurrency?');
@@ -100,7 +99,7 @@ describe('resolveSettings', () => {
     expect(problems).toContainEqual(
       expect.stringMatching(/^MILLRACE_KILL_GRACE: expected a duration .*, got "-1s"$/),
     );
-    expect(problems).toContainEqual(expect.stringMatching(/^stateDir in the config: expected .*, got 5$/));
+    expect(problems).toContainEqual(expect.stringMatching(/^logFormat in the config: expected .*, got 5$/));
   });
 
   it('never repeats a database address, which may hold a password', () => {
@@ -115,6 +114,16 @@ describe('resolveSettings', () => {
     const { values } = resolveSettings({ env: { MILLRACE_STALE_TIMEOUT: '20s', MILLRACE_HEARTBEAT: '5s' } });
     expect(values.staleTimeoutMs).toBe(20_000);
     expect(problemsOf({ env: { MILLRACE_STALE_TIMEOUT: '20s', WORKER_TTL: '20s' } })).toEqual([]);
+  });
+
+  it('says of a heartbeat that is capped what was given and by what', () => {
+    const problems = problemsOf({ env: { MILLRACE_HEARTBEAT: '1h', MILLRACE_QUEUE: 'a,,b' } });
+    expect(problems).toEqual([
+      expect.stringMatching(/^MILLRACE_QUEUE: expected queue names/),
+      expect.stringMatching(
+        /three heartbeats of 30s \(MILLRACE_HEARTBEAT is 1h, but a worker beats at least every quarter of WORKER_TTL, 2m\)/,
+      ),
+    ]);
   });
 
   it('beats at least four times in WORKER_TTL', () => {

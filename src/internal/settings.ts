@@ -14,6 +14,7 @@ import {
 
 export {
   heartbeatIntervalMs,
+  largestConcurrency,
   type ResolvedName,
   resolvedName,
   type SettingName,
@@ -33,6 +34,8 @@ export interface SettingInputs {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Values of a config file or of options by setting name. @default none */
   readonly config?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether `config` was given in code, for the messages. @default false */
+  readonly inCode?: boolean | undefined;
 }
 
 export interface ResolvedSettings {
@@ -58,14 +61,19 @@ interface Given {
  */
 export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   const problems: string[] = [...unknownKeys(inputs)];
+  const wrong = new Set<SettingName>();
   const values: Record<string, unknown> = {};
   const sources: Partial<Record<SettingName, SettingSource>> = {};
   for (const name of settingNames) {
     const given = findGiven(name, inputs);
+    const before = problems.length;
     sources[name] = given?.source ?? 'default';
     values[resolvedName(name)] = given === undefined ? settings[name].default : parse(name, given, problems);
+    if (problems.length > before) wrong.add(name);
   }
-  if (problems.length === 0) problems.push(...contradictions(values as SettingValues));
+  if (!leaseSettings.some((name) => wrong.has(name))) {
+    problems.push(...contradictions(values as SettingValues));
+  }
   if (problems.length > 0) throw settingsInvalid(problems);
   return Object.freeze({
     values: Object.freeze(values) as SettingValues,
@@ -74,14 +82,15 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   });
 }
 
-function findGiven(name: SettingName, { flags, env, config }: SettingInputs): Given | undefined {
+function findGiven(name: SettingName, { flags, env, config, inCode }: SettingInputs): Given | undefined {
   const flag = ownValue(flags, name);
   if (flag !== undefined) return { raw: flag, source: 'flag', place: settingFlag(name) };
   const variable = settings[name].env;
   const text = ownValue(env, variable);
   if (text !== undefined && text !== '') return { raw: text, source: 'environment', place: variable };
   const option = ownValue(config, name);
-  if (option !== undefined) return { raw: option, source: 'config', place: `${name} in the config` };
+  const place = inCode === true ? `option "${name}"` : `${name} in the config`;
+  if (option !== undefined) return { raw: option, source: 'config', place };
   return undefined;
 }
 
@@ -121,13 +130,20 @@ function meant(key: string): string {
   return nearest === undefined ? '' : `; did you mean ${nearest}?`;
 }
 
+const leaseSettings: readonly SettingName[] = ['staleTimeout', 'heartbeat', 'workerTtl'];
+
 /** Settings that are each possible, but not together. */
 function contradictions(values: SettingValues): string[] {
   const problems: string[] = [];
   const beatMs = heartbeatIntervalMs(values);
   if (values.staleTimeoutMs < 3 * beatMs) {
+    const { heartbeat, workerTtl } = settings;
+    const cap =
+      beatMs < values.heartbeatMs
+        ? ` (${heartbeat.env} is ${formatDuration(values.heartbeatMs)}, but a worker beats at least every quarter of ${workerTtl.env}, ${formatDuration(values.workerTtlMs)})`
+        : '';
     problems.push(
-      `${settings.staleTimeout.env} (${formatDuration(values.staleTimeoutMs)}) is shorter than three heartbeats of ${formatDuration(beatMs)}, so a healthy worker could lose its jobs. Raise it to ${formatDuration(3 * beatMs)} or lower ${settings.heartbeat.env}`,
+      `${settings.staleTimeout.env} (${formatDuration(values.staleTimeoutMs)}) is shorter than three heartbeats of ${formatDuration(beatMs)}${cap}, so a healthy worker could lose its jobs. Raise it to ${formatDuration(3 * beatMs)} or lower ${settings.heartbeat.env}`,
     );
   }
   return problems;

@@ -3,20 +3,21 @@ import {
   settings as registry,
   resolvedName,
   type SettingName,
-  settingFlag,
   settingNames,
 } from '../../internal/settings.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Column } from '../output/table.js';
 import { type Setup, setUp } from '../session.js';
+import { flagOf } from '../worker-settings.js';
 
 interface SettingRow {
   readonly name: SettingName;
   readonly value: string;
   readonly source: string;
   readonly env: string;
-  readonly flag: string;
+  /** Null where no command takes one. */
+  readonly flag: string | null;
   readonly meaning: string;
 }
 
@@ -63,7 +64,7 @@ function rowOf(name: SettingName, { settings: resolved }: Setup): SettingRow {
     value: maskUrl(format((resolved.values as Readonly<Record<string, unknown>>)[resolvedName(name)])),
     source: resolved.sources[name],
     env,
-    flag: settingFlag(name),
+    flag: flagOf(name),
     meaning,
   };
 }

@@ -26,8 +26,8 @@ export const workers: CommandSpec = {
   name: 'workers',
   summary: 'list the workers that are registered',
   details:
-    'STATUS: active, drain or standby (what operators want of it); stale: silent for three heartbeats; ' +
-    'offline: it said goodbye, or was silent for WORKER_TTL.',
+    'STATUS: active; stale: silent for three heartbeats; offline: it said goodbye, or was silent for WORKER_TTL.\n' +
+    'RUNNING and DONE are as of its last heartbeat (HEARD).',
   examples: ['millrace workers', 'millrace workers --json'],
   async run(context) {
     await using session = await openSession(context);
