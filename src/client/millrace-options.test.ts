@@ -40,7 +40,12 @@ describe('options of a client', () => {
     [{ lanes: 4, tags: [] }, 'option-unknown', 'tags'],
     [{ database: 5 }, 'option-invalid', 'database'],
     [{ database: 'redis://h' }, 'database-url-invalid', 'sqlite:<file>'],
-    [{ attempts: 'five', killGrace: -1 }, 'settings-invalid', '2 settings'],
+    [{ attempts: 'five', killGrace: -1 }, 'settings-invalid', '2 problems'],
+    [
+      { concurrency: 1001 },
+      'settings-invalid',
+      'option "concurrency": expected a whole number from 1 to 1000',
+    ],
     [{ staleTimeout: '5s' }, 'settings-invalid', 'three heartbeats'],
     [{ dispatchTimeout: 'soon' }, 'option-invalid', 'dispatchTimeout'],
     [{ migrate: true }, 'option-invalid', 'migrate'],
@@ -49,6 +54,30 @@ describe('options of a client', () => {
   ] as const)('refuse %o', (options, code, words) => {
     expect(() => resolve(options)).toThrow(
       expect.objectContaining({ code, message: expect.stringContaining(words) }),
+    );
+  });
+
+  it('are told with everything that is wrong at once', () => {
+    const options = {
+      databse: 'x',
+      concurrency: 0,
+      heartbeat: '1h',
+      migrate: 'yes',
+      dispatchTimeout: 'soon',
+    };
+    expect(() => resolve(options)).toThrow(
+      expect.objectContaining({
+        code: 'option-invalid',
+        details: {
+          problems: [
+            'there is no option "databse". Did you mean "database"?',
+            'option "concurrency": expected a whole number from 1 to 1000, got 0',
+            expect.stringContaining('MILLRACE_HEARTBEAT is 1h'),
+            expect.stringMatching(/^option "migrate"/),
+            expect.stringMatching(/^option "dispatchTimeout"/),
+          ],
+        },
+      }),
     );
   });
 

@@ -1,9 +1,8 @@
 import { describeValue } from '../internal/describe-value.js';
 import type { Duration } from '../internal/duration.js';
 import { parseDuration } from '../internal/duration.js';
-import { MillraceError } from '../internal/errors.js';
+import { hasErrorCode } from '../internal/errors.js';
 import { guardedLogger, type Logger, silentLogger } from '../internal/logger.js';
-import { nearestName } from '../internal/nearest-name.js';
 import {
   resolveSettings,
   type SettingName,
@@ -14,6 +13,7 @@ import {
 import { parseDatabaseUrl } from '../storage/database-url.js';
 import type { Storage, StorageClock } from '../storage/storage.js';
 import type { JobDefinition } from './job-definition.js';
+import { OptionProblems } from './option-problems.js';
 
 type Registry = typeof settings;
 
@@ -68,70 +68,73 @@ export function resolveOptions(
   options: MillraceOptions,
   env: Readonly<Record<string, string | undefined>>,
 ): ResolvedMillraceOptions {
-  const { database, jobs = [], dispatchTimeout, migrate = 'check', clock } = options;
+  const problems = new OptionProblems('options of Millrace');
+  const given = problems.takeObject(options);
+  problems.checkKeys(given, [...ownKeys, ...settingNames]);
+  const { jobs = [], dispatchTimeout, migrate = 'check', clock } = options;
   const logger = options.logger === undefined ? silentLogger : guardedLogger(options.logger);
-  const settings = options.settings ?? settingsOf(options, env, logger);
-  const where = database ?? settings.database;
-  if (typeof where === 'string') parseDatabaseUrl(where);
-  else if (!isStorage(where)) throw invalid('database', 'an address or a storage', where);
-  if (clock !== undefined && typeof where !== 'string') {
-    throw invalid('clock', 'none beside a storage of your own, which is made with its clock', clock);
+  const settings = options.settings ?? settingsOf(given, env, { logger, problems });
+  const database = databaseOption(options.database ?? settings?.database, clock, problems);
+  if (!Array.isArray(jobs)) problems.add(refused('jobs', 'a list of what defineJob() made', jobs));
+  if (migrate !== 'auto' && migrate !== 'check') {
+    problems.add(refused('migrate', "'auto' or 'check'", migrate));
   }
-  if (!Array.isArray(jobs)) throw invalid('jobs', 'a list of what defineJob() made', jobs);
-  if (migrate !== 'auto' && migrate !== 'check') throw invalid('migrate', "'auto' or 'check'", migrate);
-  return Object.freeze({
-    database: where,
-    jobs,
-    logger,
-    dispatchTimeoutMs:
-      dispatchTimeout === undefined
-        ? defaultDispatchTimeoutMs
-        : parseDuration(dispatchTimeout, { name: 'option "dispatchTimeout"', min: 1 }),
-    migrate,
-    clock,
-    settings,
-  });
+  const dispatchTimeoutMs =
+    dispatchTimeout === undefined
+      ? defaultDispatchTimeoutMs
+      : problems.attempt(
+          () => parseDuration(dispatchTimeout, { name: 'option "dispatchTimeout"', min: 1 }),
+          defaultDispatchTimeoutMs,
+        );
+  problems.throwIfAny();
+  // Without a problem there are both.
+  const resolved = { database: database as string | Storage, settings: settings as SettingValues };
+  return Object.freeze({ ...resolved, jobs, logger, dispatchTimeoutMs, migrate, clock });
+}
+
+function databaseOption(
+  where: string | Storage | undefined,
+  clock: StorageClock | undefined,
+  problems: OptionProblems,
+): string | Storage | undefined {
+  if (where === undefined) return undefined;
+  if (typeof where === 'string') problems.attempt(() => parseDatabaseUrl(where), null);
+  else if (!isStorage(where)) problems.add(refused('database', 'an address or a storage', where));
+  else if (clock !== undefined) {
+    problems.add(refused('clock', 'none beside a storage of your own, which is made with its clock', clock));
+  }
+  return where;
 }
 
 /** What is given in code hides the environment: a client that names its database in a test must get that one. */
 function settingsOf(
-  options: MillraceOptions,
+  options: Readonly<Record<string, unknown>>,
   env: Readonly<Record<string, string | undefined>>,
-  logger: Logger,
-): SettingValues {
+  { logger, problems }: { readonly logger: Logger; readonly problems: OptionProblems },
+): SettingValues | undefined {
   const given = Object.entries(options).filter(
-    ([key, value]) => value !== undefined && !(ownKeys as readonly string[]).includes(key),
+    ([key, value]) => value !== undefined && key !== 'database' && settingNames.includes(key as SettingName),
   );
-  const unknown = given.map(([key]) => key).filter((key) => !settingNames.includes(key as SettingName));
-  if (unknown.length > 0) throw unknownOptions(unknown);
   const hidden = new Set<string>(given.map(([key]) => settings[key as SettingName].env));
   const visible = Object.entries(env).filter(([name]) => !hidden.has(name));
-  const { values, warnings } = resolveSettings({
-    config: Object.fromEntries(given),
-    env: Object.fromEntries(visible),
-  });
-  for (const warning of warnings) logger.warn(warning);
-  return values;
-}
-
-function unknownOptions(keys: readonly string[]): MillraceError {
-  const known = [...ownKeys, ...settingNames];
-  const texts = keys.map((key) => {
-    const nearest = nearestName(key, known);
-    return `there is no option "${key}"${nearest === undefined ? '' : `. Did you mean "${nearest}"?`}`;
-  });
-  return new MillraceError('option-unknown', `options of Millrace: ${texts.join('; ')}`, {
-    details: { keys, problems: texts },
-  });
+  try {
+    const { values, warnings } = resolveSettings({
+      config: Object.fromEntries(given),
+      inCode: true,
+      env: Object.fromEntries(visible),
+    });
+    for (const warning of warnings) logger.warn(warning);
+    return values;
+  } catch (error) {
+    if (!hasErrorCode(error, 'settings-invalid')) throw error;
+    for (const text of error.details['problems'] as string[]) problems.add(text, 'settings-invalid');
+    return undefined;
+  }
 }
 
 function isStorage(value: unknown): value is Storage {
   return typeof value === 'object' && value !== null && 'enqueue' in value && 'claim' in value;
 }
 
-function invalid(name: string, expected: string, got: unknown): MillraceError {
-  return new MillraceError(
-    'option-invalid',
-    `option "${name}": expected ${expected}, got ${describeValue(got)}`,
-  );
-}
+const refused = (name: string, expected: string, got: unknown): string =>
+  `option "${name}": expected ${expected}, got ${describeValue(got)}`;

@@ -1,3 +1,4 @@
+import { describeValue } from '../internal/describe-value.js';
 import { MillraceError } from '../internal/errors.js';
 import { parseQueueName } from './queue-name.js';
 
@@ -20,6 +21,12 @@ export interface QueueList {
  * @throws MillraceError `queue-name-invalid`
  */
 export function parseQueueList(value: string | readonly string[]): QueueList {
+  if (typeof value !== 'string' && !Array.isArray(value)) {
+    throw invalid(
+      `queue list: expected a list of names or a text such as critical,default, got ${describeValue(value)}`,
+      value,
+    );
+  }
   const names = typeof value === 'string' ? splitText(value) : value.map(parseQueueName);
   if (names.length === 0) {
     throw invalid('queue list: expected at least one queue name, got none', value);

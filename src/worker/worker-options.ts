@@ -1,6 +1,8 @@
+import { OptionProblems } from '../client/option-problems.js';
 import { parseQueueList } from '../core/queue-list.js';
+import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
-import { expectedGot, MillraceError } from '../internal/errors.js';
+import { largestConcurrency } from '../internal/settings.js';
 
 export interface WorkerOptions {
   /** Queues in strict order: while an earlier one has something that can run, no later one is served. A list or `'critical,default'`. @default 'default' */
@@ -22,42 +24,34 @@ export interface ResolvedWorkerOptions {
 
 const known: readonly (keyof WorkerOptions)[] = ['queues', 'concurrency', 'stopTimeout', 'duties'];
 
-/** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid` */
+/** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid`, listing every problem */
 export function resolveWorkerOptions(
   options: WorkerOptions,
   defaults: { readonly stopTimeoutMs: number },
 ): ResolvedWorkerOptions {
-  const unknown = Object.keys(options).filter((key) => !(known as readonly string[]).includes(key));
-  if (unknown.length > 0) {
-    throw new MillraceError(
-      'option-unknown',
-      `worker options: unknown ${unknown.join(', ')}. Known are ${known.join(', ')}.`,
-      { details: { unknown } },
-    );
-  }
-  const {
-    queues = 'default',
-    concurrency = 10,
-    stopTimeout = defaults.stopTimeoutMs,
-    duties = true,
-  } = options;
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1000) {
-    throw new MillraceError(
-      'option-invalid',
-      expectedGot({ what: 'concurrency', expected: 'a whole number from 1 to 1000', got: concurrency }),
+  const problems = new OptionProblems('options of a worker');
+  const given = problems.takeObject(options);
+  problems.checkKeys(given, known);
+  const { concurrency = 10, duties = true, stopTimeout = defaults.stopTimeoutMs } = given;
+  const isCount = typeof concurrency === 'number' && Number.isInteger(concurrency);
+  if (!isCount || concurrency < 1 || concurrency > largestConcurrency) {
+    problems.add(
+      `option "concurrency": expected a whole number from 1 to ${largestConcurrency}, got ${describeValue(concurrency)}`,
     );
   }
   if (typeof duties !== 'boolean') {
-    throw new MillraceError(
-      'option-invalid',
-      expectedGot({ what: 'duties', expected: 'true or false', got: duties }),
-    );
+    problems.add(`option "duties": expected true or false, got ${describeValue(duties)}`);
   }
-  const { queues: list } = parseQueueList(queues);
+  const queues = problems.attempt(() => parseQueueList(options.queues ?? 'default').queues, []);
+  const stopTimeoutMs = problems.attempt(
+    () => parseDuration(stopTimeout, { name: 'option "stopTimeout"' }),
+    defaults.stopTimeoutMs,
+  );
+  problems.throwIfAny();
   return Object.freeze({
-    queues: list,
-    concurrency,
-    stopTimeoutMs: parseDuration(stopTimeout, { name: 'stopTimeout' }),
-    duties,
+    queues,
+    concurrency: concurrency as number,
+    stopTimeoutMs,
+    duties: duties as boolean,
   });
 }

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { resolveWorkerOptions, type WorkerOptions } from './worker-options.js';
+
+const resolve = (options: object) =>
+  resolveWorkerOptions(options as WorkerOptions, { stopTimeoutMs: 25_000 });
+
+test('everything that is wrong with a worker’s options is told at once, with what was meant', () => {
+  expect(() =>
+    resolve({ queue: 'mail', queues: 5, concurrency: 5000, duties: 1, stopTimeout: 'soon' }),
+  ).toThrow(
+    expect.objectContaining({
+      code: 'option-invalid',
+      details: {
+        problems: [
+          'there is no option "queue". Did you mean "queues"?',
+          'option "concurrency": expected a whole number from 1 to 1000, got 5000',
+          'option "duties": expected true or false, got 1',
+          expect.stringMatching(/^queue list: expected .*, got 5$/),
+          expect.stringMatching(/^option "stopTimeout": expected/),
+        ],
+      },
+    }),
+  );
+});
+
+test('options that are right are filled up', () => {
+  expect(resolve({ queues: 'a, b', stopTimeout: '1m' })).toEqual({
+    queues: ['a', 'b'],
+    concurrency: 10,
+    stopTimeoutMs: 60_000,
+    duties: true,
+  });
+});
