@@ -1,9 +1,16 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec';
 export type { BulkEditOptions, BulkOptions, BulkReport } from './client/bulk-control.js';
-export type { PurgeableStatus, PurgeOptions, RetryBuriedOptions } from './client/control.js';
+export type {
+  ControlKind,
+  PurgeableStatus,
+  PurgeOptions,
+  RetryBuriedOptions,
+  SyncTransactionOption,
+  TransactionOption,
+} from './client/control.js';
 export { defineConfig, type MillraceConfig, type WorkerConfig } from './client/define-config.js';
 export { defineJob } from './client/define-job.js';
-export type { DispatchOptions, JobReference } from './client/dispatch-options.js';
+export type { DispatchOptions, JobReference, SyncDispatchOptions } from './client/dispatch-options.js';
 export type { EditOptions } from './client/edit-options.js';
 export type { AttemptEventFacts, EventName, JobEventFacts, MillraceEvents } from './client/events.js';
 export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
@@ -42,5 +49,6 @@ export type { FailedParentPolicy } from './storage/new-job.js';
 export { type CreateStorageOptions, createStorage } from './storage/open-storage.js';
 export type { ControlOutcome } from './storage/settlement.js';
 export type { Storage, StorageClock, StorageOptions } from './storage/storage.js';
+export type { SyncUserTransaction, UserTransaction } from './storage/transaction/user-transaction.js';
 export type { Worker } from './worker/worker.js';
 export type { WorkerOptions } from './worker/worker-options.js';

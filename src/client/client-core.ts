@@ -49,11 +49,12 @@ export class ClientCore {
       job: (id) => this.inspector.job(id),
       result: (id, resultOptions) => this.waiter.wait(id, resultOptions),
       progress: (id, resultOptions) => watchProgress(this, id, resultOptions),
-      cancel: (id) => this.control.change('cancel', id),
+      cancel: (id, options) => this.control.change('cancel', id, options),
     };
     this.dispatcher = new Dispatcher({
       definitions: this.definitions,
       line: this.line,
+      access: this.access,
       events: this.events,
       maxPayloadBytes: settings.maxPayloadBytes,
       handles: this.handles,

@@ -3,8 +3,9 @@ import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
 import { isUuid } from '../internal/uuid.js';
-import type { ControlOutcome } from '../storage/settlement.js';
+import type { ControlOutcome, JobEdit } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
+import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import { type EditContext, type EditOptions, editFor, resolveEdit } from './edit-options.js';
 import { OptionProblems } from './option-problems.js';
 
@@ -22,6 +23,19 @@ export interface PurgeOptions {
   readonly statuses?: readonly PurgeableStatus[] | undefined;
 }
 
+/** What is done to a job with nothing more to be said. */
+export type ControlKind = 'retry' | 'bury' | 'cancel' | 'delete';
+
+export interface TransactionOption {
+  /** An open transaction of yours, on the database that holds the jobs: it is done with your commit, or not at all. */
+  readonly tx?: UserTransaction | undefined;
+}
+
+/** For transactions whose statements are done when they return. */
+export interface SyncTransactionOption {
+  readonly tx: SyncUserTransaction;
+}
+
 /** Short transactions, so that work goes on between them. */
 const rowsPerStep = 500;
 const purgeable: readonly string[] = ['completed', 'buried', 'cancelled'] satisfies PurgeableStatus[];
@@ -37,6 +51,20 @@ export function parseJobId(id: unknown): string {
   );
 }
 
+/**
+ * The `tx` of a call that has no other option.
+ *
+ * @throws MillraceError `option-unknown`, `option-invalid`
+ */
+export function parseTransactionOption(call: string, options: unknown): unknown {
+  if (options === undefined) return undefined;
+  const problems = new OptionProblems(`options of ${call}`);
+  const given = problems.takeObject(options);
+  problems.checkKeys(given, ['tx']);
+  problems.throwIfAny();
+  return given['tx'];
+}
+
 /** What operators do to jobs and queues. Nothing here is repeated by itself: the answer says what happened. */
 export class Control {
   readonly #storage: () => Promise<Storage>;
@@ -47,19 +75,33 @@ export class Control {
     this.#retentionDays = retentionDays;
   }
 
-  async change(kind: 'retry' | 'bury' | 'cancel' | 'delete', id: string): Promise<ControlOutcome> {
+  async change(kind: ControlKind, id: string, options?: TransactionOption): Promise<ControlOutcome> {
     const jobId = parseJobId(id);
-    return (await this.#storage())[kind](jobId);
+    const tx = parseTransactionOption(kind, options);
+    const storage = await this.#storage();
+    if (tx === undefined) return storage[kind](jobId);
+    const queue = await storage.within(tx);
+    return queue.change({ kind }, jobId);
   }
 
   /** Reads the job first, since its name says which schema a new input must fit. */
-  async edit(id: string, options: EditOptions, context: EditContext): Promise<ControlOutcome> {
+  async edit(
+    id: string,
+    options: EditOptions,
+    context: EditContext & { readonly within?: TransactionOption | undefined },
+  ): Promise<ControlOutcome> {
     const jobId = parseJobId(id);
+    const tx = parseTransactionOption('edit', context.within);
     const edit = resolveEdit(options);
     const storage = await this.#storage();
-    if (!edit.hasInput) return storage.edit(jobId, edit.rest);
+    const apply = async (changes: JobEdit): Promise<ControlOutcome> => {
+      if (tx === undefined) return storage.edit(jobId, changes);
+      const queue = await storage.within(tx);
+      return queue.change({ kind: 'edit', edit: changes }, jobId);
+    };
+    if (!edit.hasInput) return apply(edit.rest);
     const job = await storage.job(jobId);
-    return job === null ? 'not-found' : storage.edit(jobId, await editFor(edit, job.name, context));
+    return job === null ? 'not-found' : apply(await editFor(edit, job.name, context));
   }
 
   async retryBuried(options: RetryBuriedOptions = {}): Promise<{ retried: number; duplicates: number }> {

@@ -5,6 +5,7 @@ import { isMillraceError, MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { dependencyOrder } from './dependency-sort.js';
 import { type Dispatcher, refusal } from './dispatch.js';
+import { asyncSchema, enqueueWithin, enqueueWithinSync, txOf } from './dispatch-within.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle } from './job-handle.js';
 import { plainJob } from './job-template.js';
@@ -93,6 +94,76 @@ export async function dispatchMany(
   return handles;
 }
 
+/** All of it inside a transaction of the user's, in the same order; nothing is repeated. */
+export async function dispatchManyWithin(
+  entries: readonly DispatchEntry[],
+  { dispatcher, access, tx }: Pick<BulkOptions, 'dispatcher' | 'access'> & { readonly tx: unknown },
+): Promise<JobHandle[]> {
+  const checked = await checkAll(entries, dispatcher);
+  const written = new WrittenWithin(entries, checked, dispatcher);
+  for (const chunk of written.chunks()) written.take(chunk, await enqueueWithin(access, tx, chunk.jobs));
+  return written.handles();
+}
+
+/** The same where the transaction's statements are done when they return. */
+export function dispatchManySync(
+  entries: readonly DispatchEntry[],
+  { dispatcher, access, tx }: Pick<BulkOptions, 'dispatcher' | 'access'> & { readonly tx: unknown },
+): JobHandle[] {
+  const { checked, problems, pending } = checkEach(entries, dispatcher);
+  if (problems.length > 0) throw invalidEntries(problems, entries.length);
+  if (pending.length > 0) throw asyncSchema('of a bulk dispatch');
+  const written = new WrittenWithin(entries, checked, dispatcher);
+  for (const chunk of written.chunks()) written.take(chunk, enqueueWithinSync(access, tx, chunk.jobs));
+  return written.handles();
+}
+
+interface Chunk {
+  readonly indexes: readonly number[];
+  readonly jobs: readonly NewJob[];
+}
+
+class WrittenWithin {
+  readonly #entries: readonly DispatchEntry[];
+  readonly #checked: readonly Checked[];
+  readonly #dispatcher: Dispatcher;
+  readonly #handles: JobHandle[];
+  readonly #refused: { index: number; error: MillraceError }[] = [];
+
+  constructor(entries: readonly DispatchEntry[], checked: readonly Checked[], dispatcher: Dispatcher) {
+    this.#entries = entries;
+    this.#checked = checked;
+    this.#dispatcher = dispatcher;
+    this.#handles = new Array(checked.length);
+  }
+
+  *chunks(): Iterable<Chunk> {
+    const order = dependencyOrder(this.#checked) ?? this.#checked.map((_, index) => index);
+    for (let start = 0; start < order.length; start += chunkSize) {
+      const indexes = order.slice(start, start + chunkSize);
+      const jobs = indexes.map((index) =>
+        newJobOf(this.#checked[index] as Checked, this.#entries[index] as DispatchEntry, this.#dispatcher),
+      );
+      yield { indexes, jobs };
+    }
+  }
+
+  take({ indexes, jobs }: Chunk, outcomes: readonly EnqueueOutcome[]): void {
+    for (const [offset, job] of jobs.entries()) {
+      const index = indexes[offset] as number;
+      const outcome = outcomes[offset] as EnqueueOutcome;
+      if (isRefused(outcome)) this.#refused.push({ index, error: refusal(job, outcome) });
+      else this.#handles[index] = this.#dispatcher.handleWithin(job, outcome);
+    }
+  }
+
+  /** @throws MillraceError where storage refused some; the others stand in the transaction */
+  handles(): JobHandle[] {
+    if (this.#refused.length > 0) throw refusedError(this.#refused, this.#handles);
+    return this.#handles;
+  }
+}
+
 /** When the first of two fails, nobody is left in doubt whether the other is still being written. */
 async function takeBefore(first: Sent, next: Sent, take: (sent: Sent) => Promise<void>): Promise<void> {
   // Its own failure is told when its turn comes.
@@ -132,6 +203,17 @@ function isRefused(outcome: EnqueueOutcome): outcome is Refused {
 }
 
 async function checkAll(entries: readonly DispatchEntry[], dispatcher: Dispatcher): Promise<Checked[]> {
+  const { checked, problems, pending } = checkEach(entries, dispatcher);
+  if (pending.length > 0) await Promise.all(pending);
+  if (problems.length > 0) throw invalidEntries(problems, entries.length);
+  return checked;
+}
+
+/** What schemas answer later is pending, and goes into the lists then. */
+function checkEach(
+  entries: readonly DispatchEntry[],
+  dispatcher: Dispatcher,
+): { checked: Checked[]; problems: { index: number; error: unknown }[]; pending: Promise<void>[] } {
   if (!Array.isArray(entries)) throw notEntries(entries);
   const problems: { index: number; error: unknown }[] = [];
   const checked: Checked[] = new Array(entries.length);
@@ -149,9 +231,7 @@ async function checkAll(entries: readonly DispatchEntry[], dispatcher: Dispatche
       problems.push({ index, error });
     }
   }
-  if (pending.length > 0) await Promise.all(pending);
-  if (problems.length > 0) throw invalidEntries(problems, entries.length);
-  return checked;
+  return { checked, problems, pending };
 }
 
 function checkEntry(entry: unknown, dispatcher: Dispatcher): MaybePromise<Checked> {
@@ -162,6 +242,12 @@ function checkEntry(entry: unknown, dispatcher: Dispatcher): MaybePromise<Checke
     );
   }
   const { job, input, options } = entry as DispatchEntry;
+  if (txOf(options) !== undefined) {
+    throw new MillraceError(
+      'option-invalid',
+      'option "tx" of one entry: the whole call is in one transaction or in none. Pass it behind the list: dispatchMany(entries, { tx })',
+    );
+  }
   const target = dispatcher.find(job);
   const isPlain = options === undefined && target.template.unique === null;
   return isPlain ? dispatcher.prepareText(target, input) : dispatcher.prepare(job, input, options);

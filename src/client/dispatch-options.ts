@@ -5,6 +5,7 @@ import { describeValue } from '../internal/describe-value.js';
 import type { Duration } from '../internal/duration.js';
 import { isUuid } from '../internal/uuid.js';
 import type { FailedParentPolicy, NewJob } from '../storage/new-job.js';
+import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import { attemptsOption } from './define-job.js';
 import { dueOption } from './due-option.js';
 import { OptionProblems } from './option-problems.js';
@@ -42,7 +43,25 @@ export interface DispatchOptions<Input = unknown> {
         readonly onFailure?: FailedParentPolicy | undefined;
       }
     | undefined;
+  /**
+   * An open transaction of yours, on the database that holds the jobs: the job is written with it, and no worker sees
+   * it before your commit. What fails is never tried again by itself. The transaction of `pg`, `mysql2`, Kysely, Drizzle
+   * or Prisma; for better-sqlite3 see `dispatchSync`.
+   */
+  readonly tx?: UserTransaction | undefined;
 }
+
+/** The options of `dispatchSync`. */
+export type SyncDispatchOptions<Input = unknown> = Omit<DispatchOptions<Input>, 'tx'> & {
+  /** A better-sqlite3 database in a transaction, or a transaction of Drizzle on it. */
+  readonly tx: SyncUserTransaction;
+};
+
+/** The arguments behind the job in `dispatchSync`. */
+export type SyncDispatchArguments<Input> = [
+  input: undefined extends Input ? Input | undefined : Input,
+  options: SyncDispatchOptions<Input>,
+];
 
 /** An input may be left out where its type admits undefined. */
 export type DispatchArguments<Input> = undefined extends Input
@@ -75,6 +94,7 @@ const known = [
   'unique',
   'idempotencyKey',
   'after',
+  'tx',
 ] as const;
 const policies: readonly unknown[] = ['bury', 'cancel', 'run'] satisfies FailedParentPolicy[];
 const longestIdempotencyKey = 1000;

@@ -4,17 +4,19 @@ import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { encodeInput } from './codec.js';
 import type { Definitions, DispatchableJob } from './definitions.js';
 import { resolveDispatch } from './dispatch-options.js';
+import { enqueueWithin, txOf } from './dispatch-within.js';
 import type { EnqueueLine } from './enqueue-line.js';
 import type { MillraceEvents } from './events.js';
 import type { JobDefinition } from './job-definition.js';
 import { DispatchedJob, type HandlePorts, type JobHandle } from './job-handle.js';
 import { jobWithOptions, plainJob } from './job-template.js';
 import type { MaybePromise } from './schema.js';
-import { closedError } from './storage-access.js';
+import { closedError, type StorageAccess } from './storage-access.js';
 
 export interface DispatcherOptions {
   readonly definitions: Definitions;
   readonly line: EnqueueLine;
+  readonly access: StorageAccess;
   readonly events: TypedEvents<MillraceEvents>;
   readonly handles: HandlePorts;
   readonly maxPayloadBytes: number;
@@ -35,6 +37,8 @@ export class Dispatcher {
   }
 
   dispatch(job: JobDefinition | string, input: unknown, options?: object): Promise<JobHandle> {
+    if (options !== undefined && txOf(options) !== undefined)
+      return this.#dispatchWithin(job, input, options);
     try {
       const prepared = this.prepare(job, input, options);
       return prepared instanceof Promise
@@ -73,15 +77,29 @@ export class Dispatcher {
 
   /** @throws MillraceError where storage refused the job */
   handleOf(job: NewJob, outcome: EnqueueOutcome, isKnownRepeat: boolean): JobHandle {
-    if (outcome.outcome === 'idempotency-conflict' || outcome.outcome === 'parent-not-found') {
-      throw refusal(job, outcome);
-    }
+    refuseRefused(job, outcome);
     const deduplicated = outcome.outcome !== 'created' && !(isKnownRepeat && outcome.id === job.id);
     const { events, handles } = this.#options;
     if (events.listenerCount('job:dispatched') > 0) {
       events.emit('job:dispatched', { id: outcome.id, name: job.name, queue: job.queue, deduplicated });
     }
     return new DispatchedJob(handles, outcome.id, deduplicated);
+  }
+
+  /**
+   * Of a job inside a transaction of the user's: never a repeat, and nobody is told of it.
+   *
+   * @throws MillraceError where storage refused the job
+   */
+  handleWithin(job: NewJob, outcome: EnqueueOutcome): JobHandle {
+    refuseRefused(job, outcome);
+    return new DispatchedJob(this.#options.handles, outcome.id, outcome.outcome !== 'created');
+  }
+
+  async #dispatchWithin(job: JobDefinition | string, input: unknown, options: object): Promise<JobHandle> {
+    const prepared = await this.prepare(job, input, options);
+    const [outcome] = await enqueueWithin(this.#options.access, txOf(options), [prepared]);
+    return this.handleWithin(prepared, outcome as EnqueueOutcome);
   }
 
   #send(job: NewJob, options: object | undefined): Promise<JobHandle> {
@@ -103,6 +121,12 @@ export class Dispatcher {
       };
       line.add(waiting);
     });
+  }
+}
+
+function refuseRefused(job: NewJob, outcome: EnqueueOutcome): void {
+  if (outcome.outcome === 'idempotency-conflict' || outcome.outcome === 'parent-not-found') {
+    throw refusal(job, outcome);
   }
 }
 

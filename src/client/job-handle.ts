@@ -1,5 +1,6 @@
 import type { Duration } from '../internal/duration.js';
 import type { ControlOutcome } from '../storage/settlement.js';
+import type { TransactionOption } from './control.js';
 import type { Job } from './job-view.js';
 import type { JobProgress } from './progress-watcher.js';
 
@@ -37,8 +38,8 @@ export interface JobHandle<Result = unknown> {
    * for await (const { done, total } of handle.progress()) console.log(`${done} of ${total}`);
    */
   progress(options?: ResultOptions): AsyncIterable<JobProgress>;
-  /** Cancels the job; a running one is asked to stop (`requested`). */
-  cancel(): Promise<ControlOutcome>;
+  /** Cancels the job, with `tx` inside a transaction of yours; a running one is asked to stop (`requested`). */
+  cancel(options?: TransactionOption): Promise<ControlOutcome>;
 }
 
 /** What a handle needs of its client. */
@@ -46,7 +47,7 @@ export interface HandlePorts {
   job(id: string): Promise<Job | null>;
   result(id: string, options: ResultOptions | undefined): Promise<unknown>;
   progress(id: string, options: ResultOptions | undefined): AsyncIterable<JobProgress>;
-  cancel(id: string): Promise<ControlOutcome>;
+  cancel(id: string, options: TransactionOption | undefined): Promise<ControlOutcome>;
 }
 
 export class DispatchedJob implements JobHandle {
@@ -72,7 +73,7 @@ export class DispatchedJob implements JobHandle {
     return this.#ports.progress(this.id, options);
   }
 
-  cancel(): Promise<ControlOutcome> {
-    return this.#ports.cancel(this.id);
+  cancel(options?: TransactionOption): Promise<ControlOutcome> {
+    return this.#ports.cancel(this.id, options);
   }
 }

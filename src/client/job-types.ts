@@ -1,4 +1,4 @@
-import type { DispatchArguments, DispatchOptions } from './dispatch-options.js';
+import type { DispatchArguments, DispatchOptions, SyncDispatchArguments } from './dispatch-options.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle, ResultOptions } from './job-handle.js';
 import type { Jsonified } from './jsonified.js';
@@ -39,7 +39,12 @@ export type WaitArgumentsOf<Jobs extends readonly JobDefinition[], Target> =
     ? [input?: InputOf<Resolved<Jobs, Target>>, options?: WaitOptions<InputOf<Resolved<Jobs, Target>>>]
     : [input: InputOf<Resolved<Jobs, Target>>, options?: WaitOptions<InputOf<Resolved<Jobs, Target>>>];
 
-export type WaitOptions<Input> = DispatchOptions<Input> & ResultOptions;
+export type WaitOptions<Input> = Omit<DispatchOptions<Input>, 'tx'> & ResultOptions;
+
+/** The arguments behind the job in `dispatchSync`. */
+export type SyncDispatchArgumentsOf<Jobs extends readonly JobDefinition[], Target> = SyncDispatchArguments<
+  InputOf<Resolved<Jobs, Target>>
+>;
 
 export type HandleOf<Jobs extends readonly JobDefinition[], Target> = JobHandle<
   Jsonified<OutputOfJob<Resolved<Jobs, Target>>>
@@ -51,10 +56,10 @@ export type BulkEntry<Jobs extends readonly JobDefinition[], Target> =
     ? {
         readonly job: Target;
         readonly input?: InputOf<Resolved<Jobs, Target>>;
-        readonly options?: DispatchOptions<InputOf<Resolved<Jobs, Target>>> | undefined;
+        readonly options?: Omit<DispatchOptions<InputOf<Resolved<Jobs, Target>>>, 'tx'> | undefined;
       }
     : {
         readonly job: Target;
         readonly input: InputOf<Resolved<Jobs, Target>>;
-        readonly options?: DispatchOptions<InputOf<Resolved<Jobs, Target>>> | undefined;
+        readonly options?: Omit<DispatchOptions<InputOf<Resolved<Jobs, Target>>>, 'tx'> | undefined;
       };

@@ -19,8 +19,17 @@ import {
   changeWhere,
 } from './bulk-control.js';
 import { ClientCore } from './client-core.js';
-import { type PurgeOptions, parseJobId, type RetryBuriedOptions } from './control.js';
-import { dispatchMany } from './dispatch-many.js';
+import {
+  type ControlKind,
+  type PurgeOptions,
+  parseJobId,
+  parseTransactionOption,
+  type RetryBuriedOptions,
+  type SyncTransactionOption,
+  type TransactionOption,
+} from './control.js';
+import { type DispatchEntry, dispatchMany, dispatchManySync, dispatchManyWithin } from './dispatch-many.js';
+import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.js';
 import type { EditContext, EditOptions } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
@@ -34,6 +43,7 @@ import type {
   OutputOfJob,
   Resolved,
   ResultOf,
+  SyncDispatchArgumentsOf,
   WaitArgumentsOf,
 } from './job-types.js';
 import type { Job, JobListing } from './job-view.js';
@@ -111,7 +121,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /**
    * Dispatches many jobs, 1,000 a statement; handles come in the order of the entries. `after` may name other jobs of
    * the call, by an `id` made with `newJobId()`, in any order. All are checked before the first is written; it is not
-   * one transaction.
+   * one transaction, unless it is given yours as `tx`.
    *
    * @throws MillraceError as `dispatch`, telling which entries; `dependency-cycle`
    */
@@ -119,11 +129,10 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     entries: {
       readonly [Index in keyof Targets]: BulkEntry<Jobs, Targets[Index]>;
     },
+    options?: TransactionOption,
   ): Promise<{ -readonly [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> }> {
     if (this.#isClosed) return Promise.reject(closedError());
-    const { access, dispatcher, options } = this.#core;
-    const bulk = { access, dispatcher, timeoutMs: options.dispatchTimeoutMs, random: Math.random };
-    return this.#core.track(dispatchMany(entries as never, bulk)) as never;
+    return this.#core.track(this.#dispatchMany(entries as never, options)) as never;
   }
 
   /**
@@ -139,6 +148,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     const { timeout, signal, ...dispatchOptions } = (options ?? {}) as ResultOptions;
     const waiting = { timeout, signal };
     checkResultOptions(waiting);
+    if (txOf(dispatchOptions) !== undefined) throw waitWithin();
     if (signal?.aborted === true) throw abortedBeforeDispatch(signal);
     const handle = await this.dispatch(job, ...([input, dispatchOptions] as never));
     return (await handle.result(waiting)) as ResultOf<Jobs, Target>;
@@ -165,6 +175,47 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       killGraceMs,
     });
     return result as Jsonified<OutputOfJob<Resolved<Jobs, Target>>>;
+  }
+
+  // ── inside a transaction whose statements are not awaited ─────────────────────────────────────────────────────
+  /**
+   * `dispatch` for a better-sqlite3 database that is in a transaction, or a transaction of Drizzle on it: it is written
+   * when this returns. The client must be open (`await millrace.open()`), and a schema must answer at once.
+   *
+   * @throws MillraceError as `dispatch`; `tx-invalid`, `tx-aborted`, `closed` before `open`
+   *
+   * @example
+   * database.transaction(() => {
+   *   addOrder.run(order);
+   *   millrace.dispatchSync(confirm, { order: order.id }, { tx: database });
+   * })();
+   */
+  dispatchSync<const Target extends JobDefinition | string>(
+    job: Target,
+    ...[input, options]: SyncDispatchArgumentsOf<Jobs, Target>
+  ): HandleOf<Jobs, Target> {
+    if (this.#isClosed) throw closedError();
+    const { dispatcher, access } = this.#core;
+    return dispatchSync(dispatcher, access, [job, input, options]) as HandleOf<Jobs, Target>;
+  }
+
+  /** `dispatchMany` in the same way. */
+  dispatchManySync<const Targets extends readonly (JobDefinition | string)[]>(
+    entries: { readonly [Index in keyof Targets]: BulkEntry<Jobs, Targets[Index]> },
+    options: SyncTransactionOption,
+  ): { -readonly [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> } {
+    if (this.#isClosed) throw closedError();
+    const { dispatcher, access } = this.#core;
+    const tx = parseTransactionOption('dispatchManySync', options);
+    return dispatchManySync(entries as never, { dispatcher, access, tx }) as never;
+  }
+
+  /** `retry`, `bury`, `cancel` or `delete` in the same way. */
+  controlSync(kind: ControlKind, id: string, options: SyncTransactionOption): ControlOutcome {
+    if (this.#isClosed) throw closedError();
+    const jobId = parseJobId(id);
+    const tx = parseTransactionOption('controlSync', options);
+    return openStorage(this.#core.access).withinSync(tx).change({ kind }, jobId);
   }
 
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -225,8 +276,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
 
   // ── operators ─────────────────────────────────────────────────────────────────────────────────────────────────
   /** Buried or cancelled: pending again, with a fresh set of attempts. Pending: due now. */
-  retry(id: string): Promise<ControlOutcome> {
-    return this.#core.control.change('retry', id);
+  retry(id: string, options?: TransactionOption): Promise<ControlOutcome> {
+    return this.#core.control.change('retry', id, options);
   }
 
   /**
@@ -236,8 +287,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
    *
    * @throws MillraceError `payload-invalid`, `payload-too-large`, `option-unknown`, `option-invalid`
    */
-  edit(id: string, options: EditOptions): Promise<ControlOutcome> {
-    return this.#core.control.edit(id, options, this.#editContext);
+  edit(id: string, options: EditOptions, within?: TransactionOption): Promise<ControlOutcome> {
+    return this.#core.control.edit(id, options, { ...this.#editContext, within });
   }
 
   /** Retries every job that fits, a thousand at a time; `dryRun` only counts and shows some. */
@@ -266,18 +317,18 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   }
 
   /** Puts a job aside for inspection; a running one once it stops (`requested`). */
-  bury(id: string): Promise<ControlOutcome> {
-    return this.#core.control.change('bury', id);
+  bury(id: string, options?: TransactionOption): Promise<ControlOutcome> {
+    return this.#core.control.change('bury', id, options);
   }
 
   /** Calls a job off; a running one is asked to stop (`requested`). */
-  cancel(id: string): Promise<ControlOutcome> {
-    return this.#core.control.change('cancel', id);
+  cancel(id: string, options?: TransactionOption): Promise<ControlOutcome> {
+    return this.#core.control.change('cancel', id, options);
   }
 
   /** Removes a job with its log; a running one once it stops (`requested`). */
-  delete(id: string): Promise<ControlOutcome> {
-    return this.#core.control.change('delete', id);
+  delete(id: string, options?: TransactionOption): Promise<ControlOutcome> {
+    return this.#core.control.change('delete', id, options);
   }
 
   /** Keeps workers from taking jobs of this queue; what runs goes on. */
@@ -343,6 +394,14 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   #changeWhere(kind: BulkKind, options: unknown): Promise<BulkReport> {
     const { access } = this.#core;
     return changeWhere(kind, options, { ...this.#editContext, storage: () => access.get() });
+  }
+
+  async #dispatchMany(entries: readonly DispatchEntry[], given?: TransactionOption): Promise<JobHandle[]> {
+    const { access, dispatcher, options } = this.#core;
+    const tx = parseTransactionOption('dispatchMany', given);
+    if (tx !== undefined) return dispatchManyWithin(entries, { access, dispatcher, tx });
+    const timeoutMs = options.dispatchTimeoutMs;
+    return dispatchMany(entries, { access, dispatcher, timeoutMs, random: Math.random });
   }
 
   #workerHost(): WorkerHost {
