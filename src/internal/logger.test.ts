@@ -44,6 +44,14 @@ describe('createLineLogger', () => {
     const { lines, logger } = capture();
     logger.warn('two\nlines \u001b[31mred', { key: 'a\nb' });
     expect(lines[0]).not.toMatch(/\p{Cc}/u);
+    logger.warn('back \u202ewards \u009b2J', { key: 'x\u202ey', quoted: 'a "b" \\ c' });
+    expect(lines[1]).toContain(
+      String.raw`back \u{202e}wards \u{9b}2J key="x\u{202e}y" quoted="a \"b\" \\ c"`,
+    );
+    const asJson = capture({ json: true });
+    asJson.logger.warn('back \u202ewards', { key: '\u009b' });
+    expect(asJson.lines[0]).not.toMatch(/[\u202e\u009b]/);
+    expect(JSON.parse(asJson.lines[0] ?? '')).toMatchObject({ message: 'back \u202ewards', key: '\u009b' });
   });
 
   it('never throws: cyclic fields, getters that throw, a writer that fails', () => {

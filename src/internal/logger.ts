@@ -1,4 +1,5 @@
 import { describeFailure } from './failure.js';
+import { printable, printableJson } from './printable.js';
 
 /** Facts that go with a log line. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -39,7 +40,7 @@ export interface LineLoggerOptions {
 
 /**
  * A logger that writes one line per call: `time level message key=value …`, or a JSON object.
- * Line breaks and control characters are escaped, passwords in addresses masked, and a line that
+ * What a terminal would act upon is escaped (line breaks, controls, bidirectional overrides), passwords in addresses masked, and a line that
  * cannot be written is dropped: logging never ends what it reports on.
  */
 export function createLineLogger(options: LineLoggerOptions): Logger {
@@ -88,16 +89,17 @@ export function withLogFields(logger: Logger, extra: LogFields): Logger {
 }
 
 function textLine(time: string, level: string, message: string, fields: LogFields): string {
-  let line = `${time} ${level.padEnd(5)} ${escapeControls(maskUrl(message))}`;
+  let line = `${time} ${level.padEnd(5)} ${printable(maskUrl(message))}`;
   for (const [key, value] of Object.entries(fields)) {
-    if (value !== undefined) line += ` ${escapeControls(key)}=${textField(value)}`;
+    if (value !== undefined) line += ` ${printable(key)}=${textField(value)}`;
   }
   return line;
 }
 
 function textField(value: unknown): string {
   const text = maskUrl(fieldText(value));
-  return text !== '' && /^[^\s"=\p{Cc}]+$/u.test(text) ? text : JSON.stringify(text);
+  const shown = printable(text.replace(/["\\]/g, '\\$&'));
+  return /^[^\s"=]+$/.test(text) && shown === text ? text : `"${shown}"`;
 }
 
 function fieldText(value: unknown): string {
@@ -108,7 +110,9 @@ function fieldText(value: unknown): string {
 
 function jsonLine(time: string, level: string, message: string, fields: LogFields): string {
   const entries = Object.entries(fields).map(([key, value]) => [key, plainField(value)] as const);
-  return JSON.stringify({ ...Object.fromEntries(entries), time, level, message: maskUrl(message) });
+  return printableJson(
+    JSON.stringify({ ...Object.fromEntries(entries), time, level, message: maskUrl(message) }),
+  );
 }
 
 /** A copy that JSON can tell; one field that it can't must not cost the line. */
@@ -126,10 +130,6 @@ function maskingReplacer(_key: string, value: unknown): unknown {
   if (typeof value === 'string') return maskUrl(value);
   if (typeof value === 'bigint') return String(value);
   return value instanceof Error ? describeFailure(value) : value;
-}
-
-function escapeControls(text: string): string {
-  return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1));
 }
 
 const userInfoPattern = /([a-z][a-z0-9+.-]*:\/\/[^\s:@/"]*):[^\s/"]*@/gi;

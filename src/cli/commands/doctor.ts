@@ -1,11 +1,11 @@
 import { isMillraceError } from '../../internal/errors.js';
+import { printable } from '../../internal/printable.js';
 import type { Diagnosis } from '../../storage/diagnosis.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { diagnoseClock, diagnoseDatabase } from '../doctor/diagnose-database.js';
 import { diagnoseJobs } from '../doctor/diagnose-jobs.js';
 import { diagnoseSetup } from '../doctor/diagnose-setup.js';
 import { exitCodes } from '../exit-codes.js';
-import { printable } from '../output/printable.js';
 import type { Terminal } from '../output/terminal.js';
 import { openSession, type Session, type Setup, setUp } from '../session.js';
 

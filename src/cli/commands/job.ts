@@ -1,10 +1,10 @@
 import type { Job } from '../../client/job-view.js';
 import type { AttemptFailure } from '../../internal/failure.js';
+import { printable, printableBlock, printableJson } from '../../internal/printable.js';
 import type { LogLine } from '../../storage/job-log.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { paintOfStatus } from '../output/job-status-paint.js';
-import { printable, printableBlock, printableJson } from '../output/printable.js';
 import { relativeTime } from '../output/relative-time.js';
 import type { Terminal } from '../output/terminal.js';
 import { noSuchJob, resolveJobId } from '../resolve-job-id.js';

@@ -1,7 +1,7 @@
 import { hasErrorCode, isMillraceError } from '../../internal/errors.js';
 import { describeFailure, type FailureRecord } from '../../internal/failure.js';
 import { maskUrl } from '../../internal/logger.js';
-import { printable, printableBlock } from './printable.js';
+import { printable, printableBlock } from '../../internal/printable.js';
 
 /** One sentence, more only for a list of problems or with `--debug`. */
 export function errorText(error: unknown, isDebug: boolean): string {

@@ -1,5 +1,5 @@
+import { printable } from '../../internal/printable.js';
 import { displayWidth, fitWidth } from './display-width.js';
-import { printable } from './printable.js';
 import type { Paint, Style } from './style.js';
 
 export interface Column<Row> {

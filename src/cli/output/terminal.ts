@@ -1,4 +1,4 @@
-import { printable, printableJson } from './printable.js';
+import { printable, printableJson } from '../../internal/printable.js';
 import { createStyle, type Style, wantsColours } from './style.js';
 import { type Column, tableLines } from './table.js';
 

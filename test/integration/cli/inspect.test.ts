@@ -91,7 +91,7 @@ describe('[sqlite] looking at jobs by command', () => {
       shared.run(['job', buried.slice(-8)]),
       shared.run(['job', buried, '--json']),
     ]);
-    expect(text.stdout).toContain(String.raw`\x1b[31mred`);
+    expect(text.stdout).toContain(String.raw`\u{1b}[31mred`);
     expect(text.stdout).toContain(String.raw`\u{202e}back`);
     for (const { stdout } of [text, document]) {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -37,7 +37,7 @@ test('nothing that a terminal acts upon gets through', () => {
 });
 
 test('escapes say what was there', () => {
-  expect(printable('a\u001b[2Jb\nc\u202e')).toBe(String.raw`a\x1b[2Jb\nc\u{202e}`);
+  expect(printable('a\u001b[2Jb\nc\u202e')).toBe(String.raw`a\u{1b}[2Jb\nc\u{202e}`);
   expect(printableBlock('one\r\ntwo\tx')).toBe('one\ntwo  x');
   expect(printable('grün 日本 👍')).toBe('grün 日本 👍');
 });

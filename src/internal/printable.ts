@@ -12,7 +12,6 @@ function escapeOf(char: string): string {
   const short = named[char];
   if (short !== undefined) return short;
   const code = char.codePointAt(0) ?? 0;
-  if (code <= 0xff) return `\\x${code.toString(16).padStart(2, '0')}`;
   return `\\u{${code.toString(16)}}`;
 }
 
