@@ -46,7 +46,11 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
 function reasonOf(error: unknown): string {
   if (isMillraceError(error)) return error.message;
   if (!(error instanceof Error)) return String(error);
-  // The parser puts an excerpt of the source below its first line.
-  const [first = ''] = error.message.split('\n');
+  const [first = '', second = ''] = error.message.split('\n').map((line) => line.trim());
+  // The parser's own name for its errors; below it the place, whose columns it counts from 0.
+  const place = /^(\S.*:\d+):(\d+)$/.exec(second);
+  if (place !== null) return `${place[1]}:${Number(place[2]) + 1}: ${first.replace(/^ParseError: /, '')}`;
+  const [importer] = (error as { requireStack?: string[] }).requireStack ?? [];
+  if (importer !== undefined) return `${first}, imported by ${importer}`;
   return error.name === 'Error' ? first : `${error.name}: ${first}`;
 }

@@ -1,5 +1,6 @@
 import type { Duration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
+import { settingNames } from '../internal/settings.js';
 import { isJobDefinition, type JobDefinition } from './job-definition.js';
 import type { SettingOptions } from './millrace-options.js';
 import { OptionProblems } from './option-problems.js';
@@ -60,6 +61,7 @@ export function defineConfig(config: MillraceConfig): MillraceConfig {
 export function parseConfig(value: unknown, where: string): ParsedConfig {
   const problems = new OptionProblems(where);
   const { jobs = [], worker = {}, ...settings } = problems.takeObject(value);
+  problems.checkKeys(settings, ['database', 'jobs', 'worker', ...settingNames]);
   const given = workerSettings(worker, settings, problems);
   if (!Array.isArray(jobs)) problems.add('jobs: expected a list of what defineJob() made');
   else {

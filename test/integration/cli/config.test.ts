@@ -66,15 +66,32 @@ describe('[sqlite] config and settings', () => {
   });
 
   test.each([
-    ['a syntax error', 'export default {{', /cannot be loaded/],
+    ['a syntax error', 'export default {{', /cannot be loaded: .*\.mjs:1:17: Unexpected token/],
+    [
+      'several mistakes',
+      'export default { databse: 1, worker: { queue: "a", duties: 3 }, jobs: [{}] }',
+      /4 problems:\n.*Did you mean "database".*\n.*worker\.queue.*\n.*worker\.duties.*\n.*jobs\[0\]/,
+    ],
+    [
+      'a mistake in what it imports',
+      'import { jobs } from "./broken.mjs"; export default { jobs }',
+      /cannot be loaded: .*broken\.mjs:2:15: /,
+    ],
+    [
+      'an import that imports what is not there',
+      'import { jobs } from "./importer.mjs"; export default { jobs }',
+      /Cannot find module '\.\/nope\.mjs', imported by .*importer\.mjs/,
+    ],
     ['an exception', 'throw new Error("at the top")', /cannot be loaded: at the top/],
     ['no default export', 'export const config = {}', /expected a default export/],
     ['a job that is none', 'export default { jobs: [{}] }', /jobs\[0\]: expected what defineJob\(\) made/],
-    ['an unknown key', 'export default { databse: "sqlite:x.db" }', /did you mean database\?/],
+    ['an unknown key', 'export default { databse: "sqlite:x.db" }', /Did you mean "database"\?/],
     ['a key twice', 'export default { queue: "a", worker: { queues: "b" } }', /say the same thing/],
     ['an import that is not there', 'import "./nope.mjs"; export default {}', /cannot be loaded/],
   ])('a config with %s is exit 2 and names the file', async (_what, text, message) => {
     await using here = await project(text);
+    await here.write('broken.mjs', 'export const jobs = [];\nconst other = ];');
+    await here.write('importer.mjs', 'import "./nope.mjs";\nexport const jobs = [];');
     const run = await here.run(['status']);
     expect(run).toMatchObject({ code: 2, stdout: '' });
     expect(run.stderr).toMatch(message);
