@@ -16,6 +16,8 @@
  *   Everything else rejects with a `MillraceError` whose `retryable` says if waiting may cure it (`connection-lost`,
  *   `database-unreachable`, `database-locked`, `database-full`, `deadline-exceeded`). A lost connection is reopened by
  *   the next call. No call waits for ever: each statement has a deadline.
+ * - Texts come back as they were given. They hold no NUL and no lone surrogate (JSON escapes them; the worker makes what
+ *   handlers say printable): some engines refuse such a text, and a refused settlement would keep its job from ending.
  * - Order: priority (high first), then due time, then id. Nothing that can't run (not due, blocked, paused queue, unknown
  *   name, must run alone) hides or delays what can.
  *
