@@ -1,4 +1,5 @@
 import type { Logger } from '../internal/logger.js';
+import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import type { JobDefinition } from './define-job.js';
 import type { DispatchArguments } from './dispatch-options.js';
 import type { JobHandle } from './job-handle.js';
@@ -24,6 +25,17 @@ export interface JobContext<Input> {
     job: JobDefinition<string, I, unknown, O> | string,
     ...given: DispatchArguments<NoInfer<I>>
   ): Promise<JobHandle<Jsonified<O>>>;
+  /**
+   * Completes this job with `value` as its result, inside a transaction of yours: both or neither. Call it last, commit,
+   * then return; what the handler returns or throws after the commit changes nothing. Rolled back, the attempt ends as
+   * if this had not been called.
+   *
+   * @throws MillraceError `lease-lost` when the job is no longer this worker's to end: let it roll your transaction back;
+   *   `result-invalid`, `tx-invalid`, `tx-aborted`
+   */
+  settleIn(tx: UserTransaction, value?: unknown): Promise<void>;
+  /** `settleIn` for a better-sqlite3 database in a transaction, or a transaction of Drizzle on it: done when it returns. */
+  settleInSync(tx: SyncUserTransaction, value?: unknown): void;
   /** Ends the attempt by `return snooze('5m')`: due again later, not charged. */
   snooze(delay: import('../internal/duration.js').Duration): Outcome;
   /** Ends the attempt by `return cancel('why')`: the job becomes cancelled. */

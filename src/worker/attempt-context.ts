@@ -7,10 +7,12 @@ import type { Duration } from '../internal/duration.js';
 import { describeFailure } from '../internal/failure.js';
 import type { LogFields, Logger } from '../internal/logger.js';
 import type { NewLogLine } from '../storage/job-log.js';
+import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import type { Attempt } from './attempt.js';
+import { type SettlePorts, settleWithin, settleWithinSync } from './settle-within.js';
 
 /** What a context reaches outward for; `runNow` and a worker give different ones. */
-export interface ContextPorts {
+export interface ContextPorts extends SettlePorts {
   log(line: NewLogLine): void;
   dispatch(
     job: JobDefinition | string,
@@ -95,6 +97,12 @@ export class AttemptContext implements JobContext<unknown> {
 
   dispatch = ((job, input, options) =>
     this.#ports.dispatch(job as JobDefinition, input, options)) as JobContext<unknown>['dispatch'];
+
+  settleIn = (tx: UserTransaction, value?: unknown): Promise<void> =>
+    settleWithin(this.#attempt, this.#ports, { tx, value });
+
+  settleInSync = (tx: SyncUserTransaction, value?: unknown): void =>
+    settleWithinSync(this.#attempt, this.#ports, { tx, value });
 
   snooze(delay: Duration): Outcome {
     return snooze(delay);

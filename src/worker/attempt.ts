@@ -16,6 +16,7 @@
 import type { RunnableJob } from '../client/job-definition.js';
 import { MillraceError } from '../internal/errors.js';
 import type { ClaimedJob } from '../storage/claimed-job.js';
+import type { Settlement } from '../storage/settlement.js';
 
 export type AbortCause = 'timed-out' | 'cancelled' | 'lease-lost' | 'stopping';
 
@@ -32,6 +33,10 @@ export class Attempt {
   abortedAtMs: number | null = null;
   isAbandoned = false;
   hasLogged = false;
+  /** Written by the handler inside a transaction of its own, which may not be committed. */
+  settledWithin: Settlement | null = null;
+  /** That transaction is known to be committed: nothing is to be settled any more. */
+  isSettled = false;
   /** Its place among those that run. */
   slot = -1;
   #controller: AbortController | null = null;

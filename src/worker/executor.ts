@@ -53,7 +53,24 @@ export class Executor {
     const known = versionOf(attempt.definition);
     if (attempt.job.version > known) return this.#putBackNewer(attempt, known);
     const ending = await this.#runHandler(attempt);
-    return this.settlementFor(attempt, ending);
+    const settled =
+      attempt.settledWithin === null ? null : await this.settledWithin(attempt, ending.failure !== null);
+    return settled ?? this.settlementFor(attempt, ending);
+  }
+
+  /** What the handler wrote in a transaction of its own, when that was committed; the attempt then knows it too. */
+  async settledWithin(attempt: Attempt, hasFailed: boolean): Promise<Settlement | null> {
+    if (attempt.settledWithin === null) return null;
+    const { ports } = this.#options;
+    if (!attempt.isSettled) {
+      try {
+        attempt.isSettled = await ports.wasSettled(attempt, hasFailed);
+      } catch (error) {
+        // The ordinary settlement is sent, and repeated until storage has answered: it can't undo what was committed.
+        ports.logger.debug('could not read what became of a settleIn', { job: attempt.job.id, error });
+      }
+    }
+    return attempt.isSettled ? attempt.settledWithin : null;
   }
 
   /** A deploy has begun elsewhere: the job waits, uncharged, for a worker with the newer code. */

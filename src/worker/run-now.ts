@@ -76,7 +76,17 @@ function claimed(job: RunnableJob, payload: string): ClaimedJob {
 
 function executorFor({ logger, dispatch, maxPayloadBytes }: RunNowOptions): Executor {
   return new Executor({
-    ports: { log: () => undefined, dispatch, renew: () => Promise.resolve(true), logger },
+    ports: {
+      log: () => undefined,
+      dispatch,
+      renew: () => Promise.resolve(true),
+      // There is no job to be settled: a handler that does not fail is taken to have committed.
+      settleIn: () => Promise.resolve('done'),
+      settleInSync: () => 'done',
+      wasSettled: (_, hasFailed) => Promise.resolve(!hasFailed),
+      maxPayloadBytes,
+      logger,
+    },
     workerId,
     maxPayloadBytes,
     random: Math.random,

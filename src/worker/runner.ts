@@ -92,6 +92,7 @@ export class Runner {
   }
 
   abort(attempt: Attempt, cause: AbortCause): void {
+    if (attempt.isSettled && cause !== 'timed-out') return;
     if (attempt.abort(cause, monotonicMs())) {
       const { id, name } = attempt.job;
       this.#options.logger.info(`attempt aborted: ${cause}`, {
@@ -100,6 +101,12 @@ export class Runner {
         attempt: attempt.job.attempts + 1,
       });
     }
+  }
+
+  /** For a lease that is gone: it may have been ended by the handler itself, in a transaction of its own. */
+  async abortUnlessSettled(attempt: Attempt, cause: AbortCause): Promise<void> {
+    if (attempt.settledWithin !== null) await this.#options.executor.settledWithin(attempt, false);
+    this.abort(attempt, cause);
   }
 
   async #run(attempt: Attempt): Promise<void> {
@@ -170,7 +177,13 @@ export class Runner {
         cause: attempt.abortCause,
       },
     );
-    this.#options.onEnd(attempt, this.#options.executor.abandon(attempt));
+    if (attempt.settledWithin === null) this.#options.onEnd(attempt, this.#options.executor.abandon(attempt));
+    else void this.#endAbandoned(attempt);
+  }
+
+  async #endAbandoned(attempt: Attempt): Promise<void> {
+    const { executor, onEnd } = this.#options;
+    onEnd(attempt, (await executor.settledWithin(attempt, true)) ?? executor.abandon(attempt));
   }
 
   async #markStarted(attempts: readonly Attempt[]): Promise<void> {

@@ -143,6 +143,10 @@ export class WorkerLife {
         log: (line) => this.#log.add(line),
         dispatch: host.dispatch,
         renew: (attempt) => this.#renewNow(attempt),
+        settleIn: async (tx, settlement) => (await storage.within(tx)).settle(settlement),
+        settleInSync: (tx, settlement) => storage.withinSync(tx).settle(settlement),
+        wasSettled: async ({ job }) => (await storage.endings([job.id]))[0]?.status === 'completed',
+        maxPayloadBytes: host.settings.maxPayloadBytes,
         logger: host.logger,
       },
       workerId,
@@ -201,7 +205,7 @@ export class WorkerLife {
       attempts: this.runner.attempts,
       settling: () => this.#outbox.ids(),
       isExchanging: () => this.exchange.isBusy,
-      abort: (attempt, cause) => this.runner.abort(attempt, cause),
+      abort: (attempt, cause) => void this.runner.abortUnlessSettled(attempt, cause),
       cancelBuffered: ({ job }) =>
         this.#send({ id: job.id, token: job.token, kind: 'cancelled', reason: 'operator' }, job),
       dropBuffered: ({ job }) =>
@@ -272,6 +276,7 @@ export class WorkerLife {
     const durationMs = monotonicMs() - attempt.startedAtMs;
     this.#depth.observe(durationMs);
     if (settlement === null) this.#options.counts.add('lease-lost');
+    else if (attempt.isSettled) this.#settled([{ settlement, job: attempt.job, durationMs }], ['done']);
     else this.#send(settlement, attempt.job, durationMs);
   }
 

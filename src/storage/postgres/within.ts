@@ -55,7 +55,8 @@ async function runWithin<T>(
   work: (context: Context) => Promise<T>,
 ): Promise<T> {
   const session = new UserSession(handle, context.schema);
-  if (handle.label === 'a pg client' && !saysTransactionStatus(handle.identity)) await refuseAutocommit(session);
+  if (handle.label === 'a pg client' && !saysTransactionStatus(handle.identity))
+    await refuseAutocommit(session);
   const awakened = new Set<string>();
   const wake = (queues: Iterable<string>): void => {
     for (const queue of queues) awakened.add(queue);

@@ -113,7 +113,8 @@ async function runAwaited<T>(
     await handle.run(savepoint, []);
     try {
       const answers: T[] = [];
-      for (const part of parts) answers.push(await replay(handle, (driver) => carryOut(driver, part, options)));
+      for (const part of parts)
+        answers.push(await replay(handle, (driver) => carryOut(driver, part, options)));
       await handle.run(release, []);
       return answers;
     } catch (error) {

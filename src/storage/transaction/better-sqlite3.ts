@@ -15,7 +15,8 @@ interface Database {
 
 /** A `Database` of better-sqlite3. Its statements are done when they return. */
 export function betterSqlite3Handle(tx: object): SyncHandle | null {
-  if (!hasMethods(tx, 'prepare', 'pragma') || typeof membersOf(tx)['inTransaction'] !== 'boolean') return null;
+  if (!hasMethods(tx, 'prepare', 'pragma') || typeof membersOf(tx)['inTransaction'] !== 'boolean')
+    return null;
   const database = tx as unknown as Database;
   if (!database.inTransaction) {
     throw txInvalid({
@@ -28,8 +29,17 @@ export function betterSqlite3Handle(tx: object): SyncHandle | null {
     label: 'a better-sqlite3 database',
     dialect: 'sqlite',
     identity: tx,
-    rows: (sql, values) => database.prepare(sql).safeIntegers(false).raw(true).all(...values) as unknown[][],
-    objects: (sql, values) => database.prepare(sql).safeIntegers(false).all(...values) as object[],
+    rows: (sql, values) =>
+      database
+        .prepare(sql)
+        .safeIntegers(false)
+        .raw(true)
+        .all(...values) as unknown[][],
+    objects: (sql, values) =>
+      database
+        .prepare(sql)
+        .safeIntegers(false)
+        .all(...values) as object[],
     changes: (sql, values) => database.prepare(sql).run(...values).changes,
   };
 }

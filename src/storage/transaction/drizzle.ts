@@ -89,4 +89,3 @@ function kindsOf(tx: object): string[] {
   }
   return kinds;
 }
-

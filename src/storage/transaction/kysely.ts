@@ -15,7 +15,8 @@ interface Kysely {
 
 /** A transaction of Kysely. Without its plugins, which may rename columns and parse texts. */
 export function kyselyHandle(tx: object): AsyncHandle | null {
-  if (typeof membersOf(tx)['isTransaction'] !== 'boolean' || !hasMethods(tx, 'executeQuery', 'getExecutor')) return null;
+  if (typeof membersOf(tx)['isTransaction'] !== 'boolean' || !hasMethods(tx, 'executeQuery', 'getExecutor'))
+    return null;
   const given = tx as unknown as Kysely;
   if (!given.isTransaction) {
     throw txInvalid({

@@ -1,4 +1,4 @@
-import { type AsyncHandle, answersRows, hasMethods, type HandleValue } from './handle.js';
+import { type AsyncHandle, answersRows, type HandleValue, hasMethods } from './handle.js';
 import { txInvalid } from './tx-errors.js';
 
 interface Prisma {
@@ -22,7 +22,8 @@ export function prismaHandle(tx: object): AsyncHandle | null {
     dialect: null,
     identity: tx,
     async run(sql, values) {
-      if (!answersRows(sql)) return { rows: [], changed: Number(await prisma.$executeRawUnsafe(sql, ...values)) };
+      if (!answersRows(sql))
+        return { rows: [], changed: Number(await prisma.$executeRawUnsafe(sql, ...values)) };
       return { rows: (await prisma.$queryRawUnsafe(sql, ...values)) as readonly unknown[], changed: 0 };
     },
   };

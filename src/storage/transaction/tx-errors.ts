@@ -39,7 +39,12 @@ export function driverErrorIn(error: unknown): unknown {
   let at = error;
   for (let depth = 0; depth < 8 && typeof at === 'object' && at !== null; depth += 1) {
     if (isMillraceError(at)) return at;
-    const { code, errno, cause, meta } = at as { code?: unknown; errno?: unknown; cause?: unknown; meta?: unknown };
+    const { code, errno, cause, meta } = at as {
+      code?: unknown;
+      errno?: unknown;
+      cause?: unknown;
+      meta?: unknown;
+    };
     const isPrisma = typeof code === 'string' && /^P\d{4}$/.test(code);
     if (isPrisma) return prismaError(at, meta) ?? error;
     if (typeof code === 'string' || typeof errno === 'number') return at;
@@ -55,6 +60,8 @@ function prismaError(error: object, meta: unknown): unknown {
   if (typeof code !== 'string') return undefined;
   const errno = /^\d+$/.test(code) ? Number(code) : undefined;
   const text = typeof message === 'string' ? message : String((error as { message?: unknown }).message);
-  return Object.assign(new Error(text, { cause: error }), { code, ...(errno === undefined ? {} : { errno }) });
+  return Object.assign(new Error(text, { cause: error }), {
+    code,
+    ...(errno === undefined ? {} : { errno }),
+  });
 }
-
