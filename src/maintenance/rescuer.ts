@@ -8,9 +8,10 @@
  */
 import { decideAfterDeath } from '../core/after-death.js';
 import { type ResolvedBackoff, resolveBackoff } from '../core/backoff.js';
+import { isMillraceError } from '../internal/errors.js';
 import { appendFailure } from '../internal/failure.js';
 import type { Logger } from '../internal/logger.js';
-import type { ExpiredLease, TakeBack } from '../storage/settlement.js';
+import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 
 const pageSize = 200;
@@ -103,12 +104,29 @@ export class Rescuer {
   async #takeBack(leases: readonly ExpiredLease[], counts: Counts): Promise<void> {
     if (leases.length === 0) return;
     const decisions = leases.map((lease) => this.#decide(lease));
-    const outcomes = await this.#options.storage.takeBack(decisions);
+    const outcomes = await this.#outcomesOf(decisions);
     leases.forEach((lease, index) => {
       const decision = decisions[index];
       if (outcomes[index] !== 'done' || decision === undefined) return;
       this.#count(lease, decision, counts);
     });
+  }
+
+  /** All in one call; where storage refuses that for good, each by itself, so that a bad row keeps none of the others. */
+  async #outcomesOf(decisions: readonly TakeBack[]): Promise<(TakeBackOutcome | null)[]> {
+    const { storage, logger } = this.#options;
+    try {
+      return await storage.takeBack(decisions);
+    } catch (error) {
+      if (!isMillraceError(error) || error.retryable) throw error;
+      if (decisions.length > 1) {
+        const outcomes: (TakeBackOutcome | null)[] = [];
+        for (const decision of decisions) outcomes.push(...(await this.#outcomesOf([decision])));
+        return outcomes;
+      }
+      logger.error('an expired lease could not be taken back', { job: decisions[0]?.id, error });
+      return [null];
+    }
   }
 
   #count(lease: ExpiredLease, decision: TakeBack, counts: Counts): void {
