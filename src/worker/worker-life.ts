@@ -96,6 +96,8 @@ export class WorkerLife {
   async open(): Promise<void> {
     this.runner.open();
     this.#status = setInterval(() => this.#tick(), statusEveryMs);
+    // What waits already needs no wake-up, for which a server makes a connection of its own first.
+    this.exchange.wake();
     this.#watch = await this.#options.storage.watch(() => this.exchange.wake());
     this.#tick();
     this.exchange.wake();
