@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonErrorIndex } from './json-position.js';
+import { inexactNumber, jsonErrorIndex } from './json-position.js';
 
 test.each([
   ['', 0],
@@ -55,3 +55,18 @@ test('a long text is looked through in linear time', () => {
   expect(jsonErrorIndex(text)).toBe(text.length);
   expect(performance.now() - from).toBeLessThan(2000);
 });
+
+test.each([
+  ['{"a": 9007199254740993}', 6, '9007199254740993'],
+  ['["9007199254740993", -9007199254740993]', 21, '-9007199254740993'],
+  ['[1e400]', 1, '1e400'],
+])('%s has a number that would not survive', (json, index, text) => {
+  expect(inexactNumber(json)).toEqual({ index, text });
+});
+
+test.each(['9007199254740991', '1.5e300', '{"9007199254740993": "\\"9007199254740993"}', '-0.1'])(
+  '%s is kept as it is',
+  (json) => {
+    expect(inexactNumber(json)).toBeNull();
+  },
+);

@@ -8,6 +8,20 @@ const token =
 
 type Expected = 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' | 'nothing';
 
+const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** The first number in a JSON text that parsing would change: a whole one beyond 2^53 − 1, or one beyond all doubles. */
+export function inexactNumber(json: string): { readonly index: number; readonly text: string } | null {
+  for (const match of json.matchAll(stringOrNumber)) {
+    const [text] = match;
+    if (text.startsWith('"')) continue;
+    const value = Number(text);
+    const isExact = /^-?\d+$/.test(text) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    if (!isExact) return { index: match.index, text };
+  }
+  return null;
+}
+
 /** The index of the first character that no JSON text could have there; null for a text that is JSON. */
 export function jsonErrorIndex(text: string): number | null {
   const closers: string[] = [];

@@ -87,11 +87,31 @@ export function usageError(error: CommanderError, program: Command, argv: readon
   const known = error.code === 'commander.unknownCommand' ? names : flagsOf(program, command);
   const wrong = /'([^']+)'/.exec(error.message)?.[1]?.split('=')[0];
   const nearest = wrong === undefined ? undefined : nearestName(wrong, known);
+  const asked = helpTopic(argv);
+  if (error.code === 'commander.help' && asked !== undefined) {
+    const meant = nearestName(asked, names);
+    return new MillraceError(
+      'usage-invalid',
+      `unknown command '${asked}'${meant === undefined ? '.' : `. Did you mean ${meant}?`} See: millrace --help`,
+      { details: { nearest: meant } },
+    );
+  }
   if (error.code === 'commander.help') {
     return new MillraceError('usage-invalid', `a command is missing. See: ${help}`);
   }
   const hint = nearest === undefined ? '' : `. Did you mean ${nearest}?`;
   return new MillraceError('usage-invalid', `${text}${hint || '.'} See: ${help}`, { details: { nearest } });
+}
+
+/** What `millrace help` was asked about. */
+function helpTopic(argv: readonly string[]): string | undefined {
+  const words = argv.filter((word) => !word.startsWith('-'));
+  return words[0] === 'help' ? words[1] : undefined;
+}
+
+/** Nothing but `millrace`: who types that wants to know what there is. */
+export function isMissingCommand(error: unknown, argv: readonly string[]): boolean {
+  return error instanceof CommanderError && error.code === 'commander.help' && helpTopic(argv) === undefined;
 }
 
 function flagsOf(program: Command, command: Command | undefined): string[] {

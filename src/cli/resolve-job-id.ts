@@ -10,15 +10,8 @@ const fewestCharacters = 6;
  * @throws MillraceError `usage-invalid`, `job-not-found`, `id-ambiguous` listing the candidates
  */
 export async function resolveJobId(storage: Storage, given: string): Promise<string> {
-  const text = given.trim().toLowerCase();
+  const text = checkJobId(given);
   if (isUuid(text)) return text;
-  if (!/^[0-9a-f-]+$/.test(text) || text.length < fewestCharacters || text.length > 36) {
-    throw new MillraceError(
-      'usage-invalid',
-      `job id: expected an id, or its last ${fewestCharacters} or more characters, got ${JSON.stringify(given)}`,
-      { details: { got: given } },
-    );
-  }
   const candidates = await storage.idsEndingIn(text);
   const [id] = candidates;
   if (id === undefined) throw noSuchJob(given);
@@ -27,6 +20,22 @@ export async function resolveJobId(storage: Storage, given: string): Promise<str
     'id-ambiguous',
     `job id ${given} fits ${candidates.length} jobs. Give more characters of one of: ${candidates.join(', ')}`,
     { details: { candidates } },
+  );
+}
+
+/**
+ * What was given, as ids are written, if it can be an id or the end of one.
+ *
+ * @throws MillraceError `usage-invalid`
+ */
+export function checkJobId(given: string): string {
+  const text = given.trim().toLowerCase();
+  if (isUuid(text)) return text;
+  if (/^[0-9a-f-]+$/.test(text) && text.length >= fewestCharacters && text.length <= 36) return text;
+  throw new MillraceError(
+    'usage-invalid',
+    `job id: expected an id, or its last ${fewestCharacters} or more characters, got ${JSON.stringify(given)}`,
+    { details: { got: given } },
   );
 }
 

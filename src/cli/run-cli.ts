@@ -2,9 +2,8 @@ import { CommanderError } from 'commander';
 import type { CommandContext, CommandSpec, GlobalFlags } from './command.js';
 import { commands } from './commands/index.js';
 import { exitCodeOf, exitCodes } from './exit-codes.js';
-import { errorText } from './output/error-text.js';
 import { type OutputStream, Terminal } from './output/terminal.js';
-import { createProgram, isDone, usageError } from './program.js';
+import { createProgram, isDone, isMissingCommand, usageError } from './program.js';
 
 export interface CliIo {
   readonly stdout: OutputStream;
@@ -21,12 +20,13 @@ const widestHelp = 100;
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const isDebug = argv.includes('--debug');
   let exitCode: number = exitCodes.ok;
+  const terminal = new Terminal({ ...io, isJson: argv.includes('--json') });
   const program = createProgram({
     commands,
     writeOut: (text) => io.stdout.write(text),
     helpWidth: Math.min(Math.max(io.stdout.columns ?? 80, narrowestHelp), widestHelp),
     run: async (spec, args, flags) => {
-      exitCode = await runCommand(spec, args, { flags, io });
+      exitCode = await runCommand(spec, args, { flags, io, terminal });
     },
   });
   try {
@@ -35,7 +35,8 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   } catch (error) {
     if (isDone(error)) return exitCodes.ok;
     const told = error instanceof CommanderError ? usageError(error, program, argv) : error;
-    io.stderr.write(errorText(told, isDebug));
+    terminal.fail(told, isDebug);
+    if (isMissingCommand(error, argv)) io.stderr.write(`\n${program.helpInformation()}`);
     return exitCodeOf(told);
   }
 }
@@ -43,10 +44,9 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 async function runCommand(
   spec: CommandSpec,
   args: readonly string[],
-  { flags, io }: { flags: Readonly<Record<string, unknown>>; io: CliIo },
+  { flags, io, terminal }: { flags: Readonly<Record<string, unknown>>; io: CliIo; terminal: Terminal },
 ): Promise<number> {
   const global: GlobalFlags = flags;
-  const terminal = new Terminal({ ...io, isJson: global.json === true });
   const context: CommandContext = { terminal, env: io.env, cwd: io.cwd, stdin: io.stdin, global };
   try {
     return await spec.run(context, args, flags);

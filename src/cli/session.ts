@@ -87,11 +87,13 @@ export class Session implements AsyncDisposable {
 export interface OpenOptions {
   /** A SQLite file that is not there is an error: looking must not create one. @default true */
   readonly mustExist?: boolean;
+  /** What `setUp` had answered before. @default it is set up here */
+  readonly setup?: Setup;
 }
 
 /** Sets up and opens the database at once, so that one that is away is told before anything else. */
 export async function openSession(context: CommandContext, options: OpenOptions = {}): Promise<Session> {
-  const setup = await setUp(context);
+  const setup = options.setup ?? (await setUp(context));
   if (options.mustExist !== false) requireDatabaseFile(setup.database);
   const logger = commandLogger(context);
   const storage = await createStorage(setup.database, {

@@ -36,7 +36,7 @@ const known = [
 ] as const;
 
 /** Above it a job would rather be a schedule; the setting has the same limit. */
-const mostAttempts = 1000;
+export const mostAttempts = 1000;
 const noTags: readonly string[] = Object.freeze([]);
 const noLifts: readonly Upcast[] = Object.freeze([]);
 /** A node timer's resolution and a database's round trip make less meaningless. */

@@ -260,7 +260,8 @@ export const errorCodes = {
   // A transaction of the user's.
   'tx-invalid': {
     retryable: false,
-    meaning: 'What was passed as "tx" is no open transaction on the database that holds the jobs; nothing was written.',
+    meaning:
+      'What was passed as "tx" is no open transaction on the database that holds the jobs; nothing was written.',
     fix: 'Pass what your driver or ORM hands you inside its transaction, on the database of Millrace.',
   },
   'tx-aborted': {

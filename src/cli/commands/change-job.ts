@@ -1,7 +1,7 @@
 import type { ControlOutcome } from '../../storage/settlement.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
-import { noSuchJob, resolveJobId } from '../resolve-job-id.js';
+import { checkJobId, noSuchJob, resolveJobId } from '../resolve-job-id.js';
 import { openSession, type Session } from '../session.js';
 
 type Change = 'retry' | 'bury' | 'cancel' | 'delete';
@@ -26,6 +26,7 @@ interface Changed {
 }
 
 async function changeJobs(context: CommandContext, ids: readonly string[], change: Change): Promise<number> {
+  for (const id of ids) checkJobId(id);
   await using session = await openSession(context);
   const full: string[] = [];
   for (const id of ids) full.push(await resolveJobId(session.storage, id));

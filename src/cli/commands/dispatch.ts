@@ -1,13 +1,19 @@
+import { encodeInput } from '../../client/codec.js';
+import { mostAttempts } from '../../client/define-job.js';
 import type { JobHandle } from '../../client/job-handle.js';
-import { parsePriority } from '../../core/priority.js';
-import { parseDuration } from '../../internal/duration.js';
-import { hasErrorCode, isMillraceError, type MillraceError } from '../../internal/errors.js';
+import { parseJobName } from '../../core/job-name.js';
+import { describeValue } from '../../internal/describe-value.js';
+import { formatDuration } from '../../internal/duration.js';
+import { hasErrorCode, isMillraceError, MillraceError } from '../../internal/errors.js';
+import { nearestName } from '../../internal/nearest-name.js';
 import { printableJson } from '../../internal/printable.js';
+import { parseDatabaseUrl } from '../../storage/database-url.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { FlagValues } from '../flag-values.js';
 import { readPayload } from '../read-payload.js';
-import { resolveJobId } from '../resolve-job-id.js';
-import { openSession, type Session } from '../session.js';
+import { checkJobId, resolveJobId } from '../resolve-job-id.js';
+import { openSession, type Session, type Setup, setUp } from '../session.js';
 
 interface Flags {
   readonly payload?: string;
@@ -43,11 +49,14 @@ export const dispatch: CommandSpec<Flags> = {
       .option('--wait [duration]', 'wait for the result, at most so long');
   },
   async run(context, [name = ''], flags) {
-    const timeoutMs = waitMs(flags.wait);
+    const values = valuesOf(flags);
     const input = flags.payload === undefined ? undefined : await readPayload(flags.payload, context);
-    await using session = await openSession(context, { mustExist: false });
-    const options = await dispatchOptions(session, flags);
+    const setup = await setUp(context);
+    await checkJob(setup, name, input);
+    await using session = await openSession(context, { mustExist: false, setup });
+    const options = await dispatchOptions(session, values, flags);
     const handle = await session.client.dispatch(name, input, options);
+    const { timeoutMs } = values;
     if (timeoutMs !== null) return await waitForIt(context, { session, handle, name, timeoutMs });
     const { id, deduplicated } = handle;
     context.terminal.answer({ id, deduplicated }, () =>
@@ -61,23 +70,69 @@ function collectIds(value: string, before: readonly string[] = []): string[] {
   return [...before, ...value.split(',').map((id) => id.trim())];
 }
 
-/** Null: don't wait. Infinity: as long as it takes. */
-function waitMs(wait: true | string | undefined): number | null {
-  if (wait === undefined) return null;
-  return wait === true ? Number.POSITIVE_INFINITY : parseDuration(wait, { name: '--wait', min: 1 });
+interface Values {
+  readonly queue: string | undefined;
+  readonly priority: number | undefined;
+  readonly delay: number | undefined;
+  readonly attempts: number | undefined;
+  /** Null: don't wait. Infinity: as long as it takes. */
+  readonly timeoutMs: number | null;
 }
 
-async function dispatchOptions(session: Session, flags: Flags) {
-  const { queue, priority, delay, attempts, unique, after = [] } = flags;
+/** @throws MillraceError with everything that is wrong with the flags */
+function valuesOf({ queue, priority, delay, attempts, wait, after = [] }: Flags): Values {
+  const values = new FlagValues('dispatch');
+  const taken = {
+    queue: values.queue(queue),
+    priority: values.priority(priority),
+    delay: values.duration('--delay', delay),
+    attempts: values.count('--attempts', attempts, mostAttempts),
+    timeoutMs: values.duration('--wait', wait === true ? undefined : wait, 1),
+  };
+  for (const id of after) values.take(id, checkJobId);
+  values.throwIfAny();
+  const endless = wait === true ? Number.POSITIVE_INFINITY : null;
+  return { ...taken, timeoutMs: taken.timeoutMs ?? endless };
+}
+
+/** What a client would refuse too, but before a database is opened and in words of the command line. */
+async function checkJob(setup: Setup, name: string, input: unknown): Promise<void> {
+  parseJobName(name);
+  if (parseDatabaseUrl(setup.database).engine === 'memory') {
+    throw new MillraceError(
+      'usage-invalid',
+      'dispatch: expected a database that outlives this command, got memory:, which ends with it. Name one by --database or MILLRACE_DATABASE',
+    );
+  }
+  if (setup.config === null || setup.jobs.length === 0) return;
+  const definition = setup.jobs.find((job) => job.name === name);
+  if (definition === undefined) throw unknownName(name, setup.config.file, setup.jobs);
+  await encodeInput(definition, input, setup.settings.values.maxPayloadBytes);
+}
+
+const mostNamesListed = 20;
+
+function unknownName(name: string, file: string, jobs: Setup['jobs']): MillraceError {
+  const known = jobs.map((job) => job.name);
+  const nearest = nearestName(name, known);
+  const hint = nearest === undefined ? '' : `. Did you mean "${nearest}"?`;
+  const more = known.length > mostNamesListed ? ` and ${known.length - mostNamesListed} more` : '';
+  return new MillraceError(
+    'job-name-unknown',
+    `${file} has no job ${describeValue(name)}${hint || '.'} It has ${known.slice(0, mostNamesListed).join(', ')}${more}`,
+    { details: { name, known } },
+  );
+}
+
+async function dispatchOptions(session: Session, values: Values, { unique, after = [] }: Flags) {
+  const { queue, priority, delay, attempts } = values;
   const parents: string[] = [];
   for (const id of after) parents.push(await resolveJobId(session.storage, id));
   return {
     ...(queue === undefined ? {} : { queue }),
-    ...(priority === undefined ? {} : { priority: parsePriority(priority, '--priority') }),
+    ...(priority === undefined ? {} : { priority }),
     ...(delay === undefined ? {} : { delay }),
-    ...(attempts === undefined
-      ? {}
-      : { attempts: /^\d+$/.test(attempts) ? Number(attempts) : (attempts as never) }),
+    ...(attempts === undefined ? {} : { attempts }),
     ...(unique === undefined ? {} : { unique: unique === true ? true : { key: unique } }),
     ...(parents.length === 0 ? {} : { after: parents }),
   };
@@ -126,7 +181,18 @@ async function troubleOf(handle: JobHandle, timeoutMs: number): Promise<Millrace
     await handle.result({ timeout: timeoutMs });
     return null;
   } catch (error) {
+    if (hasErrorCode(error, 'result-timeout')) return stillUnderWay(handle.id, timeoutMs, error);
     if (isMillraceError(error) && endings.some((code) => hasErrorCode(error, code))) return error;
     throw error;
   }
+}
+
+function stillUnderWay(id: string, timeoutMs: number, cause: MillraceError): MillraceError {
+  const status = cause.details['status'];
+  const seen = typeof status === 'string' ? `it is ${status}` : 'its status could not be read';
+  return new MillraceError(
+    'result-timeout',
+    `job ${id} had not ended within ${formatDuration(timeoutMs)}; ${seen}. It goes on: see millrace job ${id.slice(-12)}, or give --wait more time`,
+    { cause },
+  );
 }

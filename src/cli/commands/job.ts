@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-codes.js';
 import { paintOfStatus } from '../output/job-status-paint.js';
 import { relativeTime } from '../output/relative-time.js';
 import type { Terminal } from '../output/terminal.js';
-import { noSuchJob, resolveJobId } from '../resolve-job-id.js';
+import { checkJobId, noSuchJob, resolveJobId } from '../resolve-job-id.js';
 import { openSession } from '../session.js';
 
 const longestText = 4000;
@@ -20,6 +20,7 @@ export const job: CommandSpec = {
     'The id, or its last 6 or more characters, which are looked for among live jobs and the newest 10,000.',
   examples: ['millrace job 7f3a9c21b0de', 'millrace job 0199c0de-7a11-7abc-9def-7f3a9c21b0de --json'],
   async run(context, [given = '']) {
+    checkJobId(given);
     await using session = await openSession(context);
     const id = await resolveJobId(session.storage, given);
     const found = await session.client.job(id);

@@ -1,8 +1,8 @@
 import type { JobListing } from '../../client/job-view.js';
-import type { JobStatus } from '../../core/job-status.js';
 import { jobStatuses } from '../../core/job-status.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { FlagValues } from '../flag-values.js';
 import { paintOfStatus } from '../output/job-status-paint.js';
 import { relativeTime } from '../output/relative-time.js';
 import type { Column } from '../output/table.js';
@@ -17,6 +17,7 @@ interface Flags {
 }
 
 const defaultLimit = 20;
+const mostJobs = 1000;
 
 /** The last group of the id: enough to name the job by. */
 export function shortId(id: string): string {
@@ -69,14 +70,16 @@ export const jobs: CommandSpec<Flags> = {
       .option('--cursor <text>', 'where the page before ended');
   },
   async run(context, _args, { queue, status, name, limit, cursor }) {
-    await using session = await openSession(context);
+    const values = new FlagValues('jobs');
     const options = {
-      queue,
-      name,
+      queue: values.queue(queue),
+      name: values.name(name),
       cursor,
-      status: status as JobStatus | undefined,
-      limit: limit === undefined ? defaultLimit : /^\d+$/.test(limit) ? Number(limit) : (limit as never),
+      status: values.choice('--status', status, jobStatuses),
+      limit: values.count('--limit', limit, mostJobs) ?? defaultLimit,
     };
+    values.throwIfAny();
+    await using session = await openSession(context);
     const page = await session.client.jobs(options);
     const nowMs = await session.storage.now();
     const { terminal } = context;

@@ -1,3 +1,4 @@
+import { parseQueueName } from '../../core/queue-name.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { openSession } from '../session.js';
@@ -8,6 +9,7 @@ export const pause: CommandSpec = {
   details: 'What runs goes on. The queue stays paused, also across restarts, until it is resumed.',
   examples: ['millrace pause media'],
   async run(context, [queue = '']) {
+    parseQueueName(queue);
     await using session = await openSession(context);
     await session.client.pause(queue);
     context.terminal.answer({ queue, paused: true }, () => context.terminal.line(`queue ${queue} is paused`));
@@ -20,6 +22,7 @@ export const resume: CommandSpec = {
   summary: 'let workers take jobs of a paused queue again',
   examples: ['millrace resume media'],
   async run(context, [queue = '']) {
+    parseQueueName(queue);
     await using session = await openSession(context);
     const wasPaused = await session.client.isPaused(queue);
     await session.client.resume(queue);

@@ -1,8 +1,9 @@
 import type { PurgeableStatus } from '../../client/control.js';
-import { formatDuration, parseDuration } from '../../internal/duration.js';
+import { formatDuration } from '../../internal/duration.js';
 import { expectedGot, MillraceError } from '../../internal/errors.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { FlagValues } from '../flag-values.js';
 import { openSession } from '../session.js';
 
 interface Flags {
@@ -14,7 +15,7 @@ const dayMs = 86_400_000;
 
 const purgeable: readonly string[] = ['completed', 'cancelled', 'buried'] satisfies PurgeableStatus[];
 
-function parseStatuses(list = 'completed,cancelled'): PurgeableStatus[] {
+function parseStatuses(list: string): PurgeableStatus[] {
   const words = list.split(',').map((word) => word.trim());
   const wrong = words.find((word) => !purgeable.includes(word));
   if (wrong === undefined) return words as PurgeableStatus[];
@@ -40,11 +41,12 @@ export const purge: CommandSpec<Flags> = {
       .option('--status <list>', 'of completed, cancelled, buried (default: completed,cancelled)');
   },
   async run(context, _args, { olderThan, status }) {
+    const values = new FlagValues('purge');
+    const olderThanGiven = values.duration('--older-than', olderThan);
+    const statuses = values.take(status ?? 'completed,cancelled', parseStatuses) ?? [];
+    values.throwIfAny();
     await using session = await openSession(context);
-    const retentionMs = session.setup.settings.values.retentionDays * dayMs;
-    const olderThanMs =
-      olderThan === undefined ? retentionMs : parseDuration(olderThan, { name: '--older-than' });
-    const statuses = parseStatuses(status);
+    const olderThanMs = olderThanGiven ?? session.setup.settings.values.retentionDays * dayMs;
     const purged = await session.client.purge({
       olderThan: olderThanMs,
       statuses,

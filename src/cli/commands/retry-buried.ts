@@ -1,3 +1,4 @@
+import { parseQueueName } from '../../core/queue-name.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { openSession } from '../session.js';
@@ -15,6 +16,7 @@ export const retryBuried: CommandSpec<Flags> = {
     command.option('--queue <name>', 'only those of this queue');
   },
   async run(context, _args, { queue }) {
+    if (queue !== undefined) parseQueueName(queue);
     await using session = await openSession(context);
     const { retried, duplicates } = await session.client.retryBuried({ queue });
     context.terminal.answer({ retried, duplicates }, () => {

@@ -1,4 +1,5 @@
 import type { WorkerListing } from '../../client/worker-view.js';
+import { parseQueueName } from '../../core/queue-name.js';
 import { maskUrl } from '../../internal/logger.js';
 import type { QueueStats } from '../../storage/job-record.js';
 import type { CommandSpec } from '../command.js';
@@ -48,6 +49,7 @@ export const status: CommandSpec<Flags> = {
     command.option('--queue <name>', 'only this queue');
   },
   async run(context, _args, { queue }) {
+    if (queue !== undefined) parseQueueName(queue);
     await using session = await openSession(context);
     const { client, storage, setup } = session;
     const queues = queue === undefined ? await client.stats() : [await client.stats(queue)];

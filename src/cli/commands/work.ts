@@ -1,7 +1,6 @@
 import { maskUrl } from '../../internal/logger.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes, workerExitCodeOf } from '../exit-codes.js';
-import { errorText } from '../output/error-text.js';
 import { runWorker, type WorkerRun } from '../run-worker.js';
 import { type Setup, setUp } from '../session.js';
 import { addSettingOptions, settingFlags } from '../setting-options.js';
@@ -26,7 +25,7 @@ export const work: CommandSpec<Flags> = {
     try {
       return await runIt(context, await setUp(context, settingFlags(flags, workerSettingNames)));
     } catch (error) {
-      context.terminal.writeError(errorText(error, context.global.debug === true));
+      context.terminal.fail(error, context.global.debug === true);
       return workerExitCodeOf(error);
     }
   },

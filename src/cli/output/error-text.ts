@@ -20,3 +20,9 @@ function stackText(record: FailureRecord): string {
   const cause = record.cause === undefined ? '' : `caused by ${stackText(record.cause)}`;
   return `${lines.join('\n')}\n${cause}`;
 }
+
+/** The same for programs. What is no error of ours has the code `internal`. */
+export function errorDocument(error: unknown): { readonly code: string; readonly message: string } {
+  if (isMillraceError(error)) return { code: error.code, message: maskUrl(error.message) };
+  return { code: 'internal', message: maskUrl(describeFailure(error).message) };
+}

@@ -1,4 +1,5 @@
 import { printable, printableJson } from '../../internal/printable.js';
+import { errorDocument, errorText } from './error-text.js';
 import { createStyle, type Style, wantsColours } from './style.js';
 import { type Column, tableLines } from './table.js';
 
@@ -31,6 +32,7 @@ export class Terminal {
   readonly #stdout: OutputStream;
   readonly #stderr: OutputStream;
   #hasProgress = false;
+  #hasAnswered = false;
 
   constructor({ stdout, stderr, env, isJson }: TerminalOptions) {
     this.isJson = isJson;
@@ -44,8 +46,20 @@ export class Terminal {
 
   /** The answer of the command: the JSON document, or what the function prints. */
   answer(document: unknown, print: () => void): void {
-    if (this.isJson) this.#stdout.write(`${printableJson(JSON.stringify(document, null, 2))}\n`);
+    if (this.isJson) this.#document(document);
     else print();
+  }
+
+  /** The error that ended the command: prose on stderr, and where an answer in JSON was asked for, the error as that. */
+  fail(error: unknown, isDebug: boolean): void {
+    this.endProgress();
+    this.#stderr.write(errorText(error, isDebug));
+    if (this.isJson && !this.#hasAnswered) this.#document({ error: errorDocument(error) });
+  }
+
+  #document(document: unknown): void {
+    this.#hasAnswered = true;
+    this.#stdout.write(`${printableJson(JSON.stringify(document, null, 2))}\n`);
   }
 
   /** A line that is printable already. */
@@ -61,12 +75,6 @@ export class Terminal {
   note(text: string): void {
     this.endProgress();
     this.#stderr.write(`${printable(text)}\n`);
-  }
-
-  /** Text for stderr that is printable already. */
-  writeError(text: string): void {
-    this.endProgress();
-    this.#stderr.write(text);
   }
 
   /** A line on stderr that the next one replaces. Nothing where no terminal reads it. */

@@ -81,11 +81,30 @@ describe('[sqlite] dispatching by command', () => {
     });
     expect(late.code).toBe(1);
     expect(late.json()).toMatchObject({ status: 'processing' });
-    expect(late.stderr).toContain('[result-timeout]');
+    expect(late.stderr).toMatch(
+      /had not ended within 300ms; it is processing\. .*--wait.* \[result-timeout\]/,
+    );
+  });
+
+  test('a time without a unit counts seconds', async () => {
+    const { job } = await dispatched(['ok', '--delay', '3600']);
+    expect((job?.dueAt.getTime() ?? 0) - Date.now()).toBeGreaterThan(3_500_000);
+  });
+
+  test('all flags that are wrong are told at once', async () => {
+    const args = ['ok', '--priority', 'hihg', '--delay', '5parsecs', '--attempts', '0', '--wait', 'soon'];
+    const run = await shared.run(['dispatch', ...args]);
+    expect(run).toMatchObject({ code: 2, stdout: '' });
+    expect(run.stderr).toMatch(/^millrace: dispatch: 4 problems:\n/);
+    for (const flag of ['--priority', '--delay', '--attempts', '--wait']) expect(run.stderr).toContain(flag);
   });
 
   test.each([
-    ['a name that the config does not know', ['okk'], /Did you mean "ok"\?.*\[job-name-unknown\]/],
+    [
+      'a name that the config does not know',
+      ['okk'],
+      /millrace\.config\.mjs has no job "okk"\. Did you mean "ok"\? It has ok, fail, .*\[job-name-unknown\]/,
+    ],
     ['a text without quotes', ['ok', '--payload', 'hello'], /line 1, column 1 .*'"hello"'/],
     [
       'a mistake on the third line of a file',
@@ -95,8 +114,14 @@ describe('[sqlite] dispatching by command', () => {
     ['a text that ends too early', ['ok', '--payload', '{"a":'], /line 1, column 6 it ends too early/],
     ['a file that is not there', ['ok', '--payload', '@nope.json'], /nope\.json cannot be read/],
     ['a priority out of range', ['ok', '--priority', '101'], /--priority: expected .* from -100 to 100/],
-    ['a delay without a unit', ['ok', '--delay', '5'], /A text needs a unit: '5s'/],
-    ['attempts that are no number', ['ok', '--attempts', 'many'], /"attempts": expected a whole number/],
+    ['a folder for a file', ['ok', '--payload', '@.'], /expected a file of JSON behind the @, got a folder/],
+    [
+      'a number that would be changed',
+      ['ok', '--payload', '{"id": 9007199254740993}'],
+      /at line 1, column 8 the number 9007199254740993 .*Give it as a text/,
+    ],
+    ['a database that ends with the command', ['ok', '--database', 'memory:'], /got memory:, which ends/],
+    ['attempts that are no number', ['ok', '--attempts', 'many'], /--attempts: expected a whole number/],
     ['a queue name with a blank', ['ok', '--queue', 'a b'], /queue name: expected/],
     ['a time to wait that is none', ['ok', '--wait', 'soon'], /--wait: expected/],
   ])('%s is exit 2 and one sentence', async (_what, args, message) => {
