@@ -5,7 +5,7 @@ import { isMillraceError, MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { dependencyOrder } from './dependency-sort.js';
 import { type Dispatcher, refusal } from './dispatch.js';
-import { asyncSchema, enqueueWithin, enqueueWithinSync, txOf } from './dispatch-within.js';
+import { asyncSchema, enqueueWithinSync, queueWithin, txOf } from './dispatch-within.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle } from './job-handle.js';
 import { plainJob } from './job-template.js';
@@ -99,9 +99,10 @@ export async function dispatchManyWithin(
   entries: readonly DispatchEntry[],
   { dispatcher, access, tx }: Pick<BulkOptions, 'dispatcher' | 'access'> & { readonly tx: unknown },
 ): Promise<JobHandle[]> {
+  const queue = await queueWithin(access, tx);
   const checked = await checkAll(entries, dispatcher);
   const written = new WrittenWithin(entries, checked, dispatcher);
-  for (const chunk of written.chunks()) written.take(chunk, await enqueueWithin(access, tx, chunk.jobs));
+  for (const chunk of written.chunks()) written.take(chunk, await queue.enqueue(chunk.jobs));
   return written.handles();
 }
 

@@ -5,6 +5,7 @@
  */
 import { MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
+import type { TransactionQueue } from '../storage/transaction/queue.js';
 import type { Dispatcher } from './dispatch.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle } from './job-handle.js';
@@ -15,17 +16,13 @@ export function txOf(options: unknown): unknown {
   return typeof options === 'object' && options !== null ? (options as { tx?: unknown }).tx : undefined;
 }
 
-export async function enqueueWithin(
-  access: StorageAccess,
-  tx: unknown,
-  jobs: readonly NewJob[],
-): Promise<EnqueueOutcome[]> {
+/** The queue inside the transaction; a wrong handle is refused before anything else is looked at. */
+export async function queueWithin(access: StorageAccess, tx: unknown): Promise<TransactionQueue> {
   const storage = access.current ?? (await access.get());
-  const queue = await storage.within(tx);
-  return queue.enqueue(jobs);
+  return storage.within(tx);
 }
 
-/** @throws MillraceError as `enqueueWithin`; `closed` before the client was opened, which can't be done at once */
+/** @throws MillraceError `tx-invalid`, `tx-aborted`; `closed` before the client was opened, which can't be done at once */
 export function enqueueWithinSync(
   access: StorageAccess,
   tx: unknown,

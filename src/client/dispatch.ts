@@ -4,7 +4,7 @@ import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { encodeInput } from './codec.js';
 import type { Definitions, DispatchableJob } from './definitions.js';
 import { resolveDispatch } from './dispatch-options.js';
-import { enqueueWithin, txOf } from './dispatch-within.js';
+import { queueWithin, txOf } from './dispatch-within.js';
 import type { EnqueueLine } from './enqueue-line.js';
 import type { MillraceEvents } from './events.js';
 import type { JobDefinition } from './job-definition.js';
@@ -97,8 +97,9 @@ export class Dispatcher {
   }
 
   async #dispatchWithin(job: JobDefinition | string, input: unknown, options: object): Promise<JobHandle> {
+    const queue = await queueWithin(this.#options.access, txOf(options));
     const prepared = await this.prepare(job, input, options);
-    const [outcome] = await enqueueWithin(this.#options.access, txOf(options), [prepared]);
+    const [outcome] = await queue.enqueue([prepared]);
     return this.handleWithin(prepared, outcome as EnqueueOutcome);
   }
 
