@@ -18,6 +18,7 @@ import { decodeWholeOutput } from './codec.js';
 import type { MillraceEvents } from './events.js';
 import type { ResultOptions } from './job-handle.js';
 import { abortedError, cancelledError, failedError, goneError, timeoutError } from './result-errors.js';
+import { SharedAborts } from './shared-aborts.js';
 import { closedError, type StorageAccess } from './storage-access.js';
 
 const firstPauseMs = 5;
@@ -60,6 +61,7 @@ export class ResultWaiter {
   readonly #access: StorageAccess;
   readonly #events: TypedEvents<MillraceEvents>;
   readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #aborts = new SharedAborts();
   #unlisten: (() => void)[] = [];
   #timer: NodeJS.Timeout | null = null;
   #timerAt = Number.POSITIVE_INFINITY;
@@ -67,6 +69,7 @@ export class ResultWaiter {
   #isReading = false;
   /** Set while a read is on its way, for waiters whose time ends meanwhile. */
   #guard: NodeJS.Timeout | null = null;
+  #guardAt = Number.POSITIVE_INFINITY;
 
   constructor(access: StorageAccess, events: TypedEvents<MillraceEvents>) {
     this.#access = access;
@@ -105,14 +108,14 @@ export class ResultWaiter {
         lastError: null,
         tell: (answer) => {
           this.#remove(waiter);
-          signal?.removeEventListener('abort', onAbort);
+          if (signal !== undefined) this.#aborts.remove(signal, onAbort);
           if ('error' in answer) reject(answer.error);
           else resolve(answer.value);
         },
       };
-      signal?.addEventListener('abort', onAbort, { once: true });
+      if (signal !== undefined) this.#aborts.add(signal, onAbort);
       this.#insert(waiter);
-      if (this.#isReading) this.#armGuard();
+      if (this.#isReading) this.#guardUntil(waiter.endsAt);
       else this.#wakeAt(now);
     });
   }
@@ -163,12 +166,23 @@ export class ResultWaiter {
 
   /** Ends those whose time, and the grace of the read on its way, is over. */
   #armGuard(): void {
-    if (this.#guard !== null) clearTimeout(this.#guard);
-    const endsAt = this.#all().reduce(
-      (least, waiter) => Math.min(least, waiter.endsAt),
-      Number.POSITIVE_INFINITY,
+    this.#disarmGuard();
+    this.#guardUntil(
+      this.#all().reduce((least, waiter) => Math.min(least, waiter.endsAt), Number.POSITIVE_INFINITY),
     );
-    if (endsAt === Number.POSITIVE_INFINITY) return;
+  }
+
+  #disarmGuard(): void {
+    if (this.#guard !== null) clearTimeout(this.#guard);
+    this.#guard = null;
+    this.#guardAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** One that ends later than another changes nothing. */
+  #guardUntil(endsAt: number): void {
+    if (endsAt >= this.#guardAt) return;
+    this.#disarmGuard();
+    this.#guardAt = endsAt;
     const inMs = Math.min(Math.max(Math.ceil(endsAt + lastReadMs - performance.now()), 0), longestTimerMs);
     this.#guard = setTimeout(() => {
       const now = performance.now();
@@ -190,19 +204,25 @@ export class ResultWaiter {
     for (const waiter of due) waiter.nextReadAt = now + waiter.pauseMs;
     void this.#readAll(due).finally(() => {
       this.#isReading = false;
-      if (this.#guard !== null) clearTimeout(this.#guard);
-      this.#guard = null;
+      this.#disarmGuard();
       this.#expire(due);
       this.#schedule();
     });
   };
 
   async #readAll(due: readonly Waiter[]): Promise<void> {
-    const ids = [...new Set(due.map(({ id }) => id))];
+    const byId = new Map<string, Waiter[]>();
+    for (const waiter of due) {
+      const same = byId.get(waiter.id);
+      if (same === undefined) byId.set(waiter.id, [waiter]);
+      else same.push(waiter);
+    }
+    const ids = [...byId.keys()];
     for (let start = 0; start < ids.length; start += idsPerRead) {
+      // A local database answers within the tick: the rest of the process gets its turn between reads.
+      if (start > 0) await new Promise((resolve) => setImmediate(resolve));
       const part = ids.slice(start, start + idsPerRead);
-      const asked = new Set(part);
-      const waiters = due.filter(({ id }) => asked.has(id));
+      const waiters = part.flatMap((id) => byId.get(id) ?? []);
       try {
         const storage = this.#access.current ?? (await this.#access.get());
         this.#take(waiters, await storage.endings(part));

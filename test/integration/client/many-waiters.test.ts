@@ -1,0 +1,53 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { defineJob } from '../../../src/client/define-job.js';
+import { Millrace } from '../../../src/client/millrace.js';
+import { openEngine } from '../../support/engines.js';
+import { faultyStorage } from '../../support/faulty-storage.js';
+
+const count = 100_000;
+/** What one waiter may cost: its promise, its entry, its place in a read. */
+const bytesEach = 3_000;
+
+test('[memory] a hundred thousand results are awaited at once: bounded memory, a responsive loop, each told once', async () => {
+  await using engine = await openEngine('memory');
+  const counted = faultyStorage(engine.storage);
+  const work = defineJob('work', { run: () => 1 });
+  await using millrace = new Millrace({ database: counted.storage, jobs: [work] });
+  const handles = await millrace.dispatchMany(
+    Array.from({ length: count }, () => ({ job: work, input: undefined })),
+  );
+  const before = process.memoryUsage().heapUsed;
+  const stop = new AbortController();
+  const outcomes = { told: 0, aborted: 0 };
+  const waits = handles.map((handle) =>
+    handle.result({ timeout: '60d', signal: stop.signal }).then(
+      () => {
+        outcomes.told += 1;
+      },
+      () => {
+        outcomes.aborted += 1;
+      },
+    ),
+  );
+  const firstRead = counted.calls.length;
+  let longestTurnMs = 0;
+  // Long enough for every waiter to be read several times.
+  for (const until = performance.now() + 1_500; performance.now() < until; ) {
+    const startedAt = performance.now();
+    await turn();
+    longestTurnMs = Math.max(longestTurnMs, performance.now() - startedAt);
+  }
+  const grownBytes = process.memoryUsage().heapUsed - before;
+  expect(grownBytes / count).toBeLessThan(bytesEach);
+  expect(longestTurnMs).toBeLessThan(1_000);
+  const reads = counted.calls.slice(firstRead).filter(({ method }) => method === 'endings');
+  expect(reads.length).toBeGreaterThan(count / 1_000 - 1);
+  // The answer that everyone waits for comes to each; who gives up is told too.
+  const few = handles.slice(0, 2_000);
+  for (const { id } of few) await engine.storage.cancel(id);
+  stop.abort();
+  await Promise.all(waits);
+  expect(outcomes.told + outcomes.aborted).toBe(count);
+  expect(process.listenerCount('warning')).toBeLessThan(10);
+}, 40_000);
