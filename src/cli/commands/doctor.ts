@@ -1,3 +1,4 @@
+import { errorCodes } from '../../internal/error-codes.js';
 import { isMillraceError } from '../../internal/errors.js';
 import { printable } from '../../internal/printable.js';
 import type { Diagnosis } from '../../storage/diagnosis.js';
@@ -7,6 +8,7 @@ import { diagnoseJobs } from '../doctor/diagnose-jobs.js';
 import { diagnoseSetup } from '../doctor/diagnose-setup.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Terminal } from '../output/terminal.js';
+import { wrapText } from '../output/wrap-text.js';
 import { openSession, type Session, type Setup, setUp } from '../session.js';
 
 export const doctor: CommandSpec = {
@@ -56,16 +58,29 @@ async function allChecks(context: CommandContext): Promise<Diagnosis[]> {
 
 function failed(check: string, error: unknown): Diagnosis {
   if (!isMillraceError(error)) throw error;
-  return { check, status: 'fail', message: error.message, fix: null };
+  return { check, status: 'fail', message: error.message, fix: errorCodes[error.code].fix };
 }
+
+/** With less beside the names of the checks, their text goes below them. */
+const leastTextWidth = 40;
 
 function print(terminal: Terminal, checks: readonly Diagnosis[]): void {
   const { style } = terminal;
   const paint = { ok: style.good, warn: style.warning, fail: style.bad };
   const width = Math.max(...checks.map(({ check }) => check.length));
   for (const { check, status, message, fix } of checks) {
-    const lines = printable(message.replaceAll('\n', '; '));
-    terminal.line(`${paint[status](status.padEnd(4))}  ${check.padEnd(width)}  ${lines}`);
-    if (fix !== null) terminal.line(`${' '.repeat(width + 8)}${style.dim('fix:')} ${printable(fix)}`);
+    const text = printable(message.replaceAll('\n', '; '));
+    const head = `${paint[status](status.padEnd(4))}  ${check.padEnd(width)}`;
+    const isNarrow = terminal.width - width - 8 < leastTextWidth;
+    const indent = ' '.repeat(isNarrow ? 6 : width + 8);
+    const [first = '', ...rest] = wrapText(text, terminal.width - indent.length);
+    if (isNarrow) terminal.line(head.trimEnd());
+    terminal.line(isNarrow ? `${indent}${first}` : `${head}  ${first}`);
+    for (const line of rest) terminal.line(`${indent}${line}`);
+    if (fix === null) continue;
+    const fixes = wrapText(printable(fix), terminal.width - indent.length - 'fix: '.length);
+    for (const [index, line] of fixes.entries()) {
+      terminal.line(`${indent}${index === 0 ? style.dim('fix:') : '    '} ${line}`);
+    }
   }
 }

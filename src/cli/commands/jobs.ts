@@ -28,20 +28,26 @@ function columnsAt(nowMs: number): readonly Column<JobListing>[] {
   return [
     { title: 'ID', value: ({ id }) => shortId(id) },
     { title: 'NAME', value: ({ name }) => name, shrinkTo: 12 },
-    { title: 'QUEUE', value: ({ queue }) => queue, shrinkTo: 8 },
+    { title: 'QUEUE', expendable: 2, value: ({ queue }) => queue, shrinkTo: 8 },
     {
       title: 'STATUS',
       value: ({ status }) => status,
       paint: ({ status }, style) => paintOfStatus(status, style),
     },
-    { title: 'FAILED', value: ({ attempts, maxAttempts }) => `${attempts}/${maxAttempts}`, align: 'right' },
+    {
+      title: 'FAILED',
+      expendable: 3,
+      value: ({ attempts, maxAttempts }) => `${attempts}/${maxAttempts}`,
+      align: 'right',
+    },
     {
       title: 'PRIO',
+      expendable: 4,
       value: ({ priority }) => (priority === 0 ? null : priority),
       align: 'right',
       isOptional: true,
     },
-    { title: 'WHEN', value: (job) => whenOf(job, nowMs) },
+    { title: 'WHEN', expendable: 1, value: (job) => whenOf(job, nowMs) },
   ];
 }
 

@@ -26,10 +26,11 @@ const columns: readonly Column<SettingRow>[] = [
   { title: 'VALUE', value: ({ value }) => value, shrinkTo: 12 },
   {
     title: 'SOURCE',
+    expendable: 1,
     value: ({ source }) => source,
     paint: ({ source }, style) => (source === 'default' ? style.dim : style.active),
   },
-  { title: 'ENVIRONMENT', value: ({ env }) => env },
+  { title: 'ENVIRONMENT', expendable: 2, value: ({ env }) => env },
 ];
 
 export const settings: CommandSpec = {

@@ -6,6 +6,7 @@ import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { shortDuration } from '../output/relative-time.js';
 import type { Column } from '../output/table.js';
+import { wrapText } from '../output/wrap-text.js';
 import { openSession } from '../session.js';
 
 interface Flags {
@@ -19,20 +20,21 @@ const columns: readonly Column<QueueStats>[] = [
     shrinkTo: 12,
     paint: ({ paused }, style) => (paused ? style.warning : undefined),
   },
-  { title: 'PENDING', value: ({ pending }) => pending, align: 'right' },
+  { title: 'PENDING', expendable: 2, value: ({ pending }) => pending, align: 'right' },
   { title: 'DUE', value: ({ claimable }) => claimable, align: 'right' },
-  { title: 'BLOCKED', value: ({ blocked }) => blocked, align: 'right' },
+  { title: 'BLOCKED', expendable: 3, value: ({ blocked }) => blocked, align: 'right' },
   { title: 'RUNNING', value: ({ processing }) => processing, align: 'right' },
-  { title: 'DONE', value: ({ completed }) => completed, align: 'right' },
+  { title: 'DONE', expendable: 1, value: ({ completed }) => completed, align: 'right' },
   {
     title: 'BURIED',
     value: ({ buried }) => buried,
     align: 'right',
     paint: ({ buried }, style) => (buried > 0 ? style.bad : undefined),
   },
-  { title: 'CANCELLED', value: ({ cancelled }) => cancelled, align: 'right' },
+  { title: 'CANCELLED', expendable: 5, value: ({ cancelled }) => cancelled, align: 'right' },
   {
     title: 'OLDEST',
+    expendable: 4,
     value: ({ oldestDueForMs }) => (oldestDueForMs === null ? null : shortDuration(oldestDueForMs)),
     align: 'right',
   },
@@ -60,7 +62,7 @@ export const status: CommandSpec<Flags> = {
       if (queues.length === 0) terminal.line('no job was dispatched yet');
       else terminal.table(queues, columns);
       terminal.line();
-      terminal.line(workersLine(workers));
+      for (const line of wrapText(workersLine(workers), terminal.width)) terminal.line(line);
     });
     return exitCodes.ok;
   },

@@ -9,12 +9,17 @@ import { openSession } from '../session.js';
 const columns: readonly Column<WorkerListing>[] = [
   { title: 'WORKER', value: ({ id }) => id, shrinkTo: 10 },
   { title: 'STATUS', value: ({ status }) => status, paint: ({ status }, style) => paintOf(status, style) },
-  { title: 'STATE', value: ({ state }) => state, shrinkTo: 8 },
+  { title: 'STATE', expendable: 5, value: ({ state }) => state, shrinkTo: 8 },
   { title: 'RUNNING', value: ({ running, concurrency }) => `${running}/${concurrency}`, align: 'right' },
-  { title: 'DONE', value: ({ jobsDone }) => jobsDone, align: 'right' },
-  { title: 'HEARD', value: ({ silentForMs }) => `${shortDuration(silentForMs)} ago`, align: 'right' },
-  { title: 'HOST', value: ({ host, pid }) => `${host}:${pid}`, shrinkTo: 10 },
-  { title: 'QUEUES', value: ({ queues }) => queues.join(','), shrinkTo: 8 },
+  { title: 'DONE', expendable: 1, value: ({ jobsDone }) => jobsDone, align: 'right' },
+  {
+    title: 'HEARD',
+    expendable: 2,
+    value: ({ silentForMs }) => `${shortDuration(silentForMs)} ago`,
+    align: 'right',
+  },
+  { title: 'HOST', expendable: 4, value: ({ host, pid }) => `${host}:${pid}`, shrinkTo: 10 },
+  { title: 'QUEUES', expendable: 3, value: ({ queues }) => queues.join(','), shrinkTo: 8 },
 ];
 
 function paintOf(status: WorkerListing['status'], style: Style) {

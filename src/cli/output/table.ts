@@ -12,6 +12,8 @@ export interface Column<Row> {
   readonly paint?: (row: Row, style: Style) => Paint | undefined;
   /** Left out when no row has a value. @default false */
   readonly isOptional?: boolean;
+  /** Left out when the table is wider than the terminal even so; the highest goes first. @default never */
+  readonly expendable?: number;
 }
 
 export interface TableOptions {
@@ -28,10 +30,11 @@ export function tableLines<Row>(
   columns: readonly Column<Row>[],
   { style, width }: TableOptions,
 ): string[] {
-  const shown = columns.filter(
+  const wanted = columns.filter(
     (column) => column.isOptional !== true || rows.some((row) => !isNothing(column.value(row))),
   );
-  const cells = rows.map((row) => shown.map((column) => cellText(column.value(row))));
+  const shown = thoseThatFit(rows, wanted, width);
+  const cells = cellsOf(rows, shown);
   const widths = columnWidths(shown, cells, width);
   const line = (texts: readonly string[], paints: readonly (Paint | undefined)[]): string =>
     texts
@@ -56,6 +59,28 @@ export function tableLines<Row>(
   ];
 }
 
+/** Without the columns that the table can do without, as far as its width asks for that. */
+function thoseThatFit<Row>(
+  rows: readonly Row[],
+  columns: readonly Column<Row>[],
+  width: number,
+): readonly Column<Row>[] {
+  let shown = columns;
+  while (totalOf(columnWidths(shown, cellsOf(rows, shown), width)) > width) {
+    const rank = Math.max(...shown.map(({ expendable = 0 }) => expendable));
+    if (rank === 0) break;
+    shown = shown.filter(({ expendable }) => expendable !== rank);
+  }
+  return shown;
+}
+
+const totalOf = (widths: readonly number[]): number =>
+  widths.reduce((sum, each) => sum + each + gap.length, -gap.length);
+
+function cellsOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string[][] {
+  return rows.map((row) => columns.map((column) => cellText(column.value(row))));
+}
+
 function isNothing(value: string | number | null): boolean {
   return value === null || value === '';
 }
@@ -75,7 +100,7 @@ function columnWidths<Row>(
   const least = columns.map(({ title, shrinkTo }) =>
     shrinkTo === undefined ? Number.POSITIVE_INFINITY : Math.max(shrinkTo, displayWidth(title)),
   );
-  let excess = widths.reduce((sum, each) => sum + each + gap.length, -gap.length) - width;
+  let excess = totalOf(widths) - width;
   while (excess > 0) {
     const spare = widths.map((each, index) => (each > (least[index] ?? 0) ? each : -1));
     const widest = spare.indexOf(Math.max(...spare));

@@ -67,6 +67,19 @@ describe('[sqlite] looking at jobs by command', () => {
     expect(piped.stdout).toContain(completed.slice(-12));
   });
 
+  test.each([40, 60])('tables and the doctor keep to %i columns', async (columns) => {
+    const names = ['jobs', 'status', 'workers', 'settings', 'doctor'];
+    const runs = await Promise.all(
+      names.map((name) => shared.run([name], { env: { COLUMNS: String(columns) } })),
+    );
+    for (const [index, { stdout }] of runs.entries()) {
+      const lines = stdout.split('\n').filter((line) => !line.startsWith('config: '));
+      const long = lines.filter((line) => line.length > columns);
+      expect(long, names[index]).toEqual([]);
+      expect(lines.length, names[index]).toBeGreaterThan(1);
+    }
+  });
+
   test('job shows record, result, failures and log, by its id or the end of it', async () => {
     const [document, text] = await Promise.all([
       shared.run(['job', completed.slice(-12), '--json']),
