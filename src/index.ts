@@ -31,10 +31,12 @@ export type { MillraceOptions, SettingOptions } from './client/millrace-options.
 export { cancel, NonRetriable, type Outcome, RetryAfter, snooze } from './client/outcomes.js';
 export type { JobProgress } from './client/progress-watcher.js';
 export type { UniqueOption } from './client/unique-option.js';
+export type { Why, WhyReason } from './client/why.js';
 export type { WorkerListing } from './client/worker-view.js';
 export type { Backoff, BackoffType } from './core/backoff.js';
 export type { JobStatus } from './core/job-status.js';
 export type { Priority } from './core/priority.js';
+export type { ReasonCode } from './core/why-facts.js';
 export type { Duration } from './internal/duration.js';
 export type { ErrorCode } from './internal/error-codes.js';
 export { isMillraceError, MillraceError } from './internal/errors.js';

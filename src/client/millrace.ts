@@ -52,6 +52,7 @@ import { type MillraceOptions, resolveOptions } from './millrace-options.js';
 import { abortedBeforeDispatch } from './result-errors.js';
 import { checkResultOptions } from './result-waiter.js';
 import { closedError } from './storage-access.js';
+import { explain, type Why } from './why.js';
 import { reopenable, workerSettings } from './worker-host.js';
 import type { WorkerListing } from './worker-view.js';
 
@@ -262,6 +263,19 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** The names of the queues that have jobs or are paused. */
   async queues(): Promise<string[]> {
     return (await this.#core.inspector.stats()).map(({ queue }) => queue);
+  }
+
+  /**
+   * Why a job is where it is: not due, behind others, no worker for it, buried with what; each reason with its numbers
+   * and the next moment at which it can change. Null when there is no such job.
+   *
+   * @example
+   * const why = await millrace.why(handle.id);
+   * for (const { sentence } of why?.reasons ?? []) console.log(sentence);
+   */
+  async why(id: string): Promise<Why | null> {
+    const { access, settings } = this.#core;
+    return explain(await access.get(), id, settings);
   }
 
   /** What the handler of a job logged, and its progress. */

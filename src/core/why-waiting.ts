@@ -1,0 +1,184 @@
+import { spell } from './spell-duration.js';
+import type { Reason, WhyFacts, WhyWorker } from './why-facts.js';
+
+/** Of many parents so many are named. */
+const parentsShown = 10;
+/** `ahead` counts no further. */
+const mostAhead = 10_000;
+/** How soon a free worker takes a job at the latest: its poll, where no wake-up arrives. */
+const pollMs = 1_000;
+
+export function waitingReasons(facts: WhyFacts): Reason[] {
+  return facts.job.status === 'blocked'
+    ? [...parentReasons(facts), ...workerReasons(facts)]
+    : [...pendingReasons(facts), ...lineReasons(facts)];
+}
+
+function parentReasons({ waitsFor }: WhyFacts): Reason[] {
+  const numbers = { waitsFor: waitsFor.length };
+  const reasons = waitsFor.slice(0, parentsShown).map(({ id, status }): Reason => {
+    const state = status === null ? 'gone: the next sweep lets this one go' : status;
+    return {
+      code: 'waits-for',
+      sentence: `It waits for job ${id}, which is ${state}.`,
+      numbers,
+      nextChangeAtMs: null,
+    };
+  });
+  const more = waitsFor.length - parentsShown;
+  if (more > 0)
+    reasons.push({
+      code: 'waits-for',
+      sentence: `It waits for ${more} more jobs.`,
+      numbers,
+      nextChangeAtMs: null,
+    });
+  if (waitsFor.length > 0) return reasons;
+  const sentence = 'All that it waited for has ended: it is released this moment, or by the next sweep.';
+  return [{ code: 'waits-for', sentence, numbers, nextChangeAtMs: null }];
+}
+
+function pendingReasons({ job, nowMs, isQueuePaused }: WhyFacts): Reason[] {
+  const dueInMs = job.dueAtMs - nowMs;
+  const nextChangeAtMs = dueInMs > 0 ? job.dueAtMs : null;
+  const reasons: Reason[] = [];
+  if (isQueuePaused) {
+    reasons.push({
+      code: 'queue-paused',
+      sentence: `Its queue "${job.queue}" is paused, until someone resumes it: "millrace resume ${job.queue}".`,
+      numbers: {},
+      nextChangeAtMs: null,
+    });
+  }
+  if (dueInMs > 0) {
+    const at = new Date(job.dueAtMs).toISOString();
+    const sentence = `It is not due yet, but in ${spell(dueInMs)}, at ${at}.`;
+    reasons.push({ code: 'not-due', sentence, numbers: { dueInMs }, nextChangeAtMs });
+  }
+  if (job.reason !== null) {
+    const isNewer = job.reason.startsWith('payload-newer');
+    reasons.push({
+      code: isNewer ? 'payload-newer' : 'put-back',
+      sentence: isNewer
+        ? `It waits for a worker with newer code: ${job.reason.replace(/^payload-newer:? */, '')}.`
+        : `A worker gave it back, uncharged: ${job.reason}.`,
+      numbers: dueInMs > 0 ? { dueInMs } : {},
+      nextChangeAtMs,
+    });
+  }
+  if (job.attempts > 0) {
+    const { attempts, maxAttempts, lastFailure } = job;
+    const last = lastFailure === null ? '' : `, the last time with "${lastFailure.message}"`;
+    reasons.push({
+      code: 'failed-before',
+      sentence: `It failed ${attempts} of ${maxAttempts} times${last}.`,
+      numbers: { attempts, maxAttempts },
+      nextChangeAtMs,
+    });
+  }
+  return reasons;
+}
+
+/** What stands between a job that is due and a slot. */
+function lineReasons(facts: WhyFacts): Reason[] {
+  const { job, nowMs, isQueuePaused } = facts;
+  const obstacles = workerReasons(facts);
+  const alone = job.alone ? [runsAlone(facts)] : [];
+  if (obstacles.length > 0 || isQueuePaused || job.dueAtMs > nowMs) return [...obstacles, ...alone];
+  return [...alone, placeReason(facts)];
+}
+
+function runsAlone({ job: { deaths } }: WhyFacts): Reason {
+  return {
+    code: 'runs-alone',
+    sentence: `It runs with nothing beside it, since ${deaths} ${deaths === 1 ? 'worker' : 'workers'} died under it: a worker takes it once its own other work has ended.`,
+    numbers: { deaths },
+    nextChangeAtMs: null,
+  };
+}
+
+function placeReason(facts: WhyFacts): Reason {
+  const { job, nowMs, ahead: before } = facts;
+  const ahead = before ?? 0;
+  const able = facts.workers.filter((worker) => isTaking(worker) && couldRun(worker, facts));
+  const slots = sum(able.map(({ concurrency }) => concurrency));
+  const running = sum(able.map((worker) => worker.running));
+  const numbers = { ahead, workers: able.length, slots, running };
+  const who = `${count(able.length, 'worker')} that can run it ${able.length === 1 ? 'has' : 'have'} ${count(slots, 'slot')}, ${running} of them busy`;
+  if (ahead > 0) {
+    const many = ahead >= mostAhead ? `At least ${mostAhead}` : String(ahead);
+    return {
+      code: 'waiting-behind',
+      sentence: `${many} due ${ahead === 1 ? 'job stands' : 'jobs stand'} before it in queue "${job.queue}"; ${who}.`,
+      numbers,
+      nextChangeAtMs: null,
+    };
+  }
+  if (running >= slots) {
+    const sentence = `It is the next of queue "${job.queue}" and waits for a slot; ${who}.`;
+    return { code: 'slots-busy', sentence, numbers, nextChangeAtMs: null };
+  }
+  return {
+    code: 'about-to-run',
+    sentence: `Nothing stands in its way: it is the next of queue "${job.queue}", and ${who}. A queue that such a worker serves before this one may keep it busy.`,
+    numbers,
+    nextChangeAtMs: nowMs + pollMs,
+  };
+}
+
+/** What is wrong with the workers, from the point of view of the job; nothing when one can take it. */
+function workerReasons(facts: WhyFacts): Reason[] {
+  const { workers, job } = facts;
+  const live = workers.length;
+  const reason = (code: Reason['code'], sentence: string, numbers: Record<string, number> = {}): Reason[] => [
+    { code, sentence, numbers: { liveWorkers: live, ...numbers }, nextChangeAtMs: null },
+  ];
+  if (live === 0) return reason('no-live-worker', 'No worker is alive. Start one: "millrace work".');
+  const knowing = workers.filter(({ handlers }) => handlers.includes(job.name)).length;
+  const serving = workers.filter(({ queues }) => queues.includes(job.queue)).length;
+  const nobody = live === 1 ? 'The only live worker does not' : `None of the ${live} live workers`;
+  const [has, serves] = live === 1 ? ['have', 'serve'] : ['has', 'serves'];
+  const reasons = [
+    ...(knowing > 0 ? [] : reason('no-worker-for-name', `${nobody} ${has} a handler "${job.name}".`)),
+    ...(serving > 0
+      ? []
+      : reason(
+          'no-worker-for-queue',
+          `${nobody} ${serves} queue "${job.queue}"; served: ${servedQueues(workers)}.`,
+        )),
+  ];
+  if (reasons.length > 0) return reasons;
+  const able = workers.filter((worker) => couldRun(worker, facts));
+  if (able.length === 0) {
+    const sentence = `${count(knowing, 'live worker')} with a handler "${job.name}" and ${serving} that ${serving === 1 ? 'serves' : 'serve'} queue "${job.queue}": none does both.`;
+    return reason('no-worker-for-both', sentence, { knowing, serving });
+  }
+  if (able.some(isTaking)) return [];
+  const draining = able.filter(({ isDraining }) => isDraining).length;
+  const standby = able.length - draining;
+  const states = [
+    ...(draining > 0 ? [`${draining} draining`] : []),
+    ...(standby > 0 ? [`${standby} on standby`] : []),
+  ];
+  return reason(
+    'workers-not-taking',
+    `${count(able.length, 'live worker')} could run it, but ${able.length === 1 ? 'takes' : 'take'} no new jobs: ${states.join(', ')}.`,
+    { able: able.length, draining, standby },
+  );
+}
+
+const couldRun = ({ handlers, queues }: WhyWorker, { job }: WhyFacts): boolean =>
+  handlers.includes(job.name) && queues.includes(job.queue);
+
+const isTaking = ({ isDraining, isStandby }: WhyWorker): boolean => !isDraining && !isStandby;
+
+function servedQueues(workers: readonly WhyWorker[]): string {
+  const queues = [...new Set(workers.flatMap((worker) => worker.queues))].sort();
+  return queues.length <= 5
+    ? queues.join(', ')
+    : `${queues.slice(0, 5).join(', ')} and ${queues.length - 5} more`;
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;

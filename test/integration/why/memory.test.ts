@@ -1,0 +1,3 @@
+import { whySuite } from './why-suite.js';
+
+whySuite('memory');
