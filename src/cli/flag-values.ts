@@ -1,3 +1,5 @@
+import { momentOf } from '../client/due-option.js';
+import type { Moment } from '../client/jobs-where.js';
 import { OptionProblems } from '../client/option-problems.js';
 import { parseJobName } from '../core/job-name.js';
 import { parsePriority } from '../core/priority.js';
@@ -37,6 +39,16 @@ export class FlagValues {
   /** In ms. */
   duration(flag: string, value: string | undefined, min = 0): number | undefined {
     return this.take(value, (text) => flagDuration(flag, text, min));
+  }
+
+  /** A time, or how long ago, as `jobs` of the library takes it. */
+  moment(flag: string, value: string | undefined): Moment | undefined {
+    return this.take(value, (text) => {
+      const atMs = momentOf(text);
+      return atMs === null
+        ? `${flagDuration(`${flag} (how long ago, or a time such as 2030-01-31T08:00:00Z)`, text)}ms`
+        : new Date(atMs);
+    });
   }
 
   count(flag: string, value: string | undefined, max: number): number | undefined {

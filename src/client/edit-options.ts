@@ -52,7 +52,7 @@ export function readEdit(given: Readonly<Record<string, unknown>>, problems: Opt
   };
   // An input can be undefined on purpose only where it is named; `{ input: undefined }` names nothing.
   const hasInput = input !== undefined;
-  if (!hasInput && Object.keys(rest).length === 0) {
+  if (editKeys.every((key) => given[key] === undefined)) {
     problems.add(`expected something to change, of ${editKeys.join(', ')}`);
   }
   return { hasInput, input, rest };

@@ -1,16 +1,21 @@
+import type { Command } from 'commander';
+import type { Millrace } from '../../client/millrace.js';
 import type { ControlOutcome } from '../../storage/settlement.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
+import { whereHelp } from '../parse-where.js';
 import { checkJobId, noSuchJob, resolveJobId } from '../resolve-job-id.js';
 import { openSession, type Session } from '../session.js';
+import { changeByFilter, isByFilter, type WhereFlags } from './change-where.js';
 
-type Change = 'retry' | 'bury' | 'cancel' | 'delete';
+type Change = 'retry' | 'bury' | 'cancel' | 'delete' | 'edit';
 
 const done: Record<Change, string> = {
   retry: 'is due again, with a fresh set of attempts',
   bury: 'is buried',
   cancel: 'is cancelled',
   delete: 'is deleted',
+  edit: 'is edited',
 };
 
 const requested: Record<Change, string> = {
@@ -18,6 +23,7 @@ const requested: Record<Change, string> = {
   bury: 'is running; it was asked to stop and will be buried then',
   cancel: 'is running; it was asked to stop and will be cancelled then',
   delete: 'is running; it was asked to stop and will be deleted then',
+  edit: 'is running and was left as it is',
 };
 
 interface Changed {
@@ -25,13 +31,22 @@ interface Changed {
   readonly outcome: ControlOutcome;
 }
 
-async function changeJobs(context: CommandContext, ids: readonly string[], change: Change): Promise<number> {
+interface EachChange {
+  readonly change: Change;
+  readonly apply: (client: Millrace, id: string) => Promise<ControlOutcome>;
+}
+
+export async function changeEach(
+  context: CommandContext,
+  ids: readonly string[],
+  { change, apply }: EachChange,
+): Promise<number> {
   for (const id of ids) checkJobId(id);
   await using session = await openSession(context);
   const full: string[] = [];
   for (const id of ids) full.push(await resolveJobId(session.storage, id));
   const changed: Changed[] = [];
-  for (const id of new Set(full)) changed.push({ id, outcome: await session.client[change](id) });
+  for (const id of new Set(full)) changed.push({ id, outcome: await apply(session.client, id) });
   context.terminal.answer({ jobs: changed }, () => {
     for (const { id, outcome } of changed) {
       if (outcome === 'done') context.terminal.line(`job ${id} ${done[change]}`);
@@ -71,42 +86,67 @@ function refusal(about: {
     const fix = status === 'completed' ? 'It can only be deleted' : 'It can be retried or deleted';
     return `job ${id} has ended already, it is ${status}. ${fix} [job-already-final]`;
   }
-  const fix =
-    change === 'retry'
-      ? 'Only a buried, cancelled or pending job can be retried'
-      : `It can't be changed by ${change}`;
+  const fixes: Partial<Record<Change, string>> = {
+    retry: 'Only a buried, cancelled or pending job can be retried',
+    edit: 'Only a job that waits can be edited, and the due time only of a pending one',
+  };
+  const fix = fixes[change] ?? `It can't be changed by ${change}`;
   return `job ${id} is ${status}. ${fix} [transition-illegal]`;
 }
 
 const about = 'A job is named by its id, or by the last 6 or more characters of it.';
 
-function changeSpec(change: Change, summary: string, details: string): CommandSpec {
+/** `--where`, `--dry-run` and `--yes`. */
+export function addWhereOptions(command: Command): void {
+  command
+    .option('--where <terms>', 'every job that fits, as in status=buried,error~timeout', collect)
+    .option('--dry-run', 'say how many would be changed, show some, and change nothing')
+    .option('--yes', 'change them all');
+}
+
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+interface SpecTexts {
+  readonly summary: string;
+  readonly details: string;
+  readonly example: string;
+}
+
+function changeSpec(change: 'retry' | 'cancel' | 'delete', texts: SpecTexts): CommandSpec<WhereFlags> {
   return {
-    name: `${change} <id...>`,
-    summary,
-    details: `${details}\n${about}`,
-    examples: [`millrace ${change} 7f3a9c21b0de`],
-    run: (context, args) => changeJobs(context, args, change),
+    name: `${change} [id...]`,
+    summary: texts.summary,
+    details: `${texts.details}\n${about}\n${whereHelp}`,
+    examples: [`millrace ${change} 7f3a9c21b0de`, texts.example],
+    addOptions: addWhereOptions,
+    run: (context, ids, flags) =>
+      isByFilter(ids, flags)
+        ? changeByFilter(context, change, { flags })
+        : changeEach(context, ids, { change, apply: (client, id) => client[change](id) }),
   };
 }
 
-export const retry = changeSpec(
-  'retry',
-  'make buried or cancelled jobs due again',
-  'The job gets a fresh set of attempts and keeps its failures. A pending job becomes due now.',
-);
-export const bury = changeSpec(
-  'bury',
-  'put jobs aside, kept for inspection',
-  'A running job is asked to stop and is buried then.',
-);
-export const cancel = changeSpec(
-  'cancel',
-  'call jobs off',
-  'A running job is asked to stop and is cancelled then.',
-);
-export const remove = changeSpec(
-  'delete',
-  'remove jobs with their log',
-  'A running job is asked to stop and is deleted then. Jobs that wait for it are treated as after a cancel.',
-);
+export const bury: CommandSpec = {
+  name: 'bury <id...>',
+  summary: 'put jobs aside, kept for inspection',
+  details: `A running job is asked to stop and is buried then.\n${about}`,
+  examples: ['millrace bury 7f3a9c21b0de'],
+  run: (context, ids) => changeEach(context, ids, { change: 'bury', apply: (client, id) => client.bury(id) }),
+};
+
+export const retry = changeSpec('retry', {
+  summary: 'make buried or cancelled jobs due again',
+  details: 'The job gets a fresh set of attempts and keeps its failures. A pending job becomes due now.',
+  example: 'millrace retry --where status=buried,error~timeout --dry-run',
+});
+export const cancel = changeSpec('cancel', {
+  summary: 'call jobs off',
+  details: 'A running job is asked to stop and is cancelled then.',
+  example: 'millrace cancel --where queue=media,tag=import-7 --yes',
+});
+export const remove = changeSpec('delete', {
+  summary: 'remove jobs with their log',
+  details:
+    'A running job is asked to stop and is deleted then. Jobs that wait for it are treated as after a cancel.',
+  example: 'millrace delete --where status=buried,ended-before=30d --dry-run',
+});

@@ -2,6 +2,7 @@ import type { CommandSpec } from '../command.js';
 import { bury, cancel, remove, retry } from './change-job.js';
 import { dispatch } from './dispatch.js';
 import { doctor } from './doctor.js';
+import { edit } from './edit.js';
 import { flush } from './flush.js';
 import { init } from './init.js';
 import { job } from './job.js';
@@ -13,6 +14,7 @@ import { recover } from './recover.js';
 import { retryBuried } from './retry-buried.js';
 import { settings } from './settings.js';
 import { status } from './status.js';
+import { why } from './why.js';
 import { work } from './work.js';
 import { workers } from './workers.js';
 
@@ -26,6 +28,8 @@ export const commands: readonly CommandSpec<never>[] = [
   status,
   jobs,
   job,
+  why,
+  edit,
   retry,
   retryBuried,
   bury,

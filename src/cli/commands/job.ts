@@ -65,6 +65,7 @@ function facts(found: Job, nowMs: number): [string, string][] {
   const all: [string, string][] = [
     ['queue', printable(found.queue)],
     ['priority', String(found.priority)],
+    ['tags', printable(found.tags.join(', '))],
     ['failed', `${found.attempts} of ${found.maxAttempts} attempts${deaths}`],
     ['created', when(found.createdAt)],
     ['due', when(found.dueAt)],
