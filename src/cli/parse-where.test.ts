@@ -23,7 +23,7 @@ describe('--where', () => {
     });
     expect(parseWhere('retry', ['error~a=b~c'])).toEqual({ errorText: 'a=b~c' });
     expect(parseWhere('retry', ['created-before=2030-01-31T08:00:00Z'])).toEqual({
-      createdBefore: '2030-01-31T08:00:00Z',
+      createdBefore: new Date('2030-01-31T08:00:00Z'),
     });
   });
 
