@@ -70,7 +70,7 @@ export interface MillraceInternals {
  * The jobs of an application, in one database. Opens on first use; starts nothing by itself.
  *
  * @example
- * const millrace = new Millrace({ database: 'sqlite:millrace.db', jobs: [greet] });
+ * await using millrace = new Millrace({ database: 'sqlite:millrace.db', jobs: [greet] });
  * const handle = await millrace.dispatch(greet, { name: 'Ada' });
  */
 export class Millrace<const Jobs extends readonly JobDefinition[] = readonly JobDefinition[]>
