@@ -18,7 +18,7 @@ function planJob(random: Random, world: World): PlannedJob {
     queue: random.pick(world.queues),
     payload: random.pick(['null', '{"n":1}', '"\\u0000 \\ud800 😀"']),
     version: random.pick([1, 1, 2]),
-    tags: random.chance(0.3) ? random.some(world.tags).sort() : [],
+    tags: random.chance(0.5) ? random.some(world.tags).sort() : [],
     priority: random.pick([0, 0, 0, 5, -5]),
     due: planDue(random),
     maxAttempts: random.between(1, 3),

@@ -33,7 +33,7 @@ const weights: Readonly<Record<Method, number>> = {
   purge: 2,
   purgeTraces: 1,
   job: 1,
-  jobs: 2.5,
+  jobs: 3,
   endings: 1,
   idsEndingIn: 0.5,
   stats: 1.5,
@@ -213,7 +213,7 @@ function aFilter(random: Random, world: World) {
     queue: random.pick(world.queues),
     ...(random.chance(0.5) ? { status } : {}),
     ...(random.chance(0.3) ? { name: random.pick(world.names) } : {}),
-    ...(random.chance(0.2) ? { tag: random.pick(world.tags) } : {}),
+    ...(random.chance(0.3) ? { tag: random.pick(world.tags) } : {}),
     ...(random.chance(0.06) ? { worker: random.pick(world.workerIds) } : {}),
     ...(random.chance(0.06) ? { errorText: random.pick(['broke', 'BROKE', 'x']) } : {}),
   };

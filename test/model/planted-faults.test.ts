@@ -65,6 +65,22 @@ const faults: Record<string, (inner: Storage) => Calls> = {
       return page.cursor === undefined ? answer : { ...answer, jobs: answer.jobs.slice(1) };
     },
   }),
+  'an edit that leaves the job in its old place': (inner) => ({
+    edit: (id, { priority: _, ...edit }) => inner.edit(id, edit),
+  }),
+  'a change of many that does not look at the status': (inner) => ({
+    changeMany: ({ change, ids }) => inner.changeMany({ change, ids }),
+  }),
+  'a list by tag that does not tell capitals apart': (inner) => ({
+    jobs: ({ tag, ...filter }, page) =>
+      inner.jobs(tag === undefined ? filter : { ...filter, tag: tag.toLowerCase() }, page),
+  }),
+  'a count of what stands before a job that counts the job itself': (inner) => ({
+    ahead: async (id) => {
+      const ahead = await inner.ahead(id);
+      return ahead === null ? null : ahead + 1;
+    },
+  }),
   'a pause that does not hold': (inner) => ({
     setPaused: (queue, paused) => inner.setPaused(queue, paused && queue.endsWith('a')),
   }),

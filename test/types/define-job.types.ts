@@ -181,6 +181,47 @@ export async function runsNow(): Promise<void> {
   await millrace.runNow(greet, 5);
 }
 
+export async function waitsAndWatches(signal: AbortSignal): Promise<void> {
+  const options = { timeout: '30s', signal, priority: 'high', tags: ['a'] } as const;
+  expectType<string>().of(await millrace.dispatchAndWait(greet, { name: 'x' }, options), true);
+  expectType<string>().of(await millrace.dispatchAndWait('greet', { name: 'x' }), true);
+  expectType<number>().of(await millrace.dispatchAndWait(clean), true);
+  // @ts-expect-error another input
+  await millrace.dispatchAndWait(greet, { nam: 'x' });
+  // @ts-expect-error no such option
+  await millrace.dispatchAndWait(greet, { name: 'x' }, { wait: '1s' });
+  for await (const { done, total, at } of (await millrace.dispatch(clean)).progress({ signal })) {
+    expectType<number>().of(done, true);
+    expectType<number | undefined>().of(total, true);
+    expectType<Date>().of(at, true);
+  }
+}
+
+export async function changesMany(): Promise<void> {
+  const report = await millrace.retryMany({ where: { status: 'buried', finishedAfter: '1h' }, dryRun: true });
+  expectType<number>().of(report.matched + report.skipped + (report.outcomes.duplicate ?? 0), true);
+  await millrace.editMany({ where: { name: 'greet' }, edit: { input: { name: 'y' }, delay: '1h' } });
+  // @ts-expect-error no such status
+  await millrace.cancelMany({ where: { status: 'done' } });
+  // @ts-expect-error which jobs must be said
+  await millrace.deleteMany({ dryRun: true });
+  // @ts-expect-error what to change must be said
+  await millrace.editMany({ where: { tag: 'x' } });
+}
+
+export function lifts(): void {
+  defineJob('lifted', {
+    input: z.object({ all: z.array(z.string()) }),
+    upcast: [
+      ({ one }: { one: string }) => ({ all: [one] }),
+      async (v2: { all: string[] }) => Promise.resolve(v2),
+    ],
+    run: ({ input }) => expectType<string[]>().of(input.all, true),
+  });
+  // @ts-expect-error a lift is a function
+  defineJob('x', { upcast: ['v1'] });
+}
+
 export async function takesUpHandles(id: string): Promise<void> {
   expectType<JobHandle>().of(millrace.handle(id), true);
   expectType<JobHandle<string>>().of(millrace.handle(id, greet), true);
