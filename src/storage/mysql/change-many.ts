@@ -123,6 +123,7 @@ async function writeEdit(
     marks: { ...(before ?? noMarks(dueMs)), line, due: dueMs, reason: null },
   }));
   const waiting = jobs.filter(({ place }) => place === 'waiting').map(({ id }) => hexId(id));
+  changes.noteTouched(jobs.map(({ id }) => id));
   const moves = { queueId: queueId ?? null, rnk: rnk ?? null };
   const lanes = jobs.map((job) => ({ ...job, queueId: queueId ?? job.queueId, rnk: rnk ?? job.rnk }));
   await changes.tx.send(

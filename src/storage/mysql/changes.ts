@@ -8,7 +8,8 @@ import { bytesToUuid } from '../../internal/uuid.js';
 import { statusCodes } from '../sql/status-codes.js';
 import { aloneLine, flag, ordinaryLine, policyCode, stopCode } from './codes.js';
 import type { Context } from './context.js';
-import { type Marks, noMarks, writeMarks } from './marks.js';
+import { lockWithin } from './lock-within.js';
+import { type Marks, marksWidth, noMarks, writeMarks } from './marks.js';
 import { edgesOf, meetEdges, openEdgesOf } from './queries/dependents.js';
 import {
   bodyOf,
@@ -73,6 +74,7 @@ export class Changes {
 
   /** Locks the rows of these jobs wherever they stand; those that don't exist are not in the answer. */
   async lock(ids: readonly string[]): Promise<Map<string, Placed>> {
+    if (this.tx.foreign !== undefined) return lockWithin(this, this.tx.foreign, ids);
     const found = new Map<string, Placed>();
     let missing = [...new Set(ids)].sort();
     // A job that moves between two looks has moved by a commit: it stands still as soon as it is caught.
@@ -89,6 +91,31 @@ export class Changes {
       missing = missing.filter((id) => bodies.has(id) && !found.has(id));
     }
     return found;
+  }
+
+  /**
+   * Rows that nothing has locked, as they are committed now, but for jobs that this transaction has written itself. The
+   * id of a job stands in column `idAt`.
+   */
+  async readCommitted(statement: Sql, idAt = 0): Promise<readonly (readonly unknown[])[]> {
+    const { foreign } = this.tx;
+    const own = (await this.tx.send(statement))[0]?.rows ?? [];
+    if (foreign === undefined) return own;
+    const idOf = (row: readonly unknown[]): string => bytesToUuid(row[idAt] as Buffer);
+    const rows = new Map(own.map((row) => [idOf(row), row]));
+    for (const row of (await foreign.beside(statement)).rows) {
+      if (!foreign.touched.has(idOf(row)) || !rows.has(idOf(row))) rows.set(idOf(row), row);
+    }
+    return [...rows.values()];
+  }
+
+  noteTouched(ids: readonly string[]): void {
+    for (const id of ids) this.tx.foreign?.touched.add(id);
+  }
+
+  /** A read that sees what is committed now: in a transaction of the user's that takes a lock. */
+  #current(statement: Sql): Sql {
+    return this.tx.foreign === undefined ? statement : sql`${statement} lock in share mode`;
   }
 
   /** Carries the changes out, and what follows for those that wait for these jobs. */
@@ -109,6 +136,7 @@ export class Changes {
 
   #statements(changes: readonly Change[]): Sql[] {
     const { t } = this.context;
+    this.noteTouched(changes.map(({ job }) => job.id));
     const finals = changes.filter((change) => change.to === 'final');
     const ready = changes.filter((change) => change.to === 'ready');
     const marked = changes.flatMap((change) =>
@@ -151,9 +179,11 @@ export class Changes {
     const { t } = this.context;
     const completed = new Map(ended.map((parent) => [parent.id, parent.completed]));
     const [result] = await this.tx.send(
-      edgesOf(
-        t,
-        ended.map(({ id }) => hexId(id)),
+      this.#current(
+        edgesOf(
+          t,
+          ended.map(({ id }) => hexId(id)),
+        ),
       ),
     );
     const edges = (result?.rows ?? []) as [Buffer, Buffer, number][];
@@ -184,7 +214,13 @@ export class Changes {
   ): Promise<{ id: string; completed: boolean }[]> {
     const { t } = this.context;
     const hex = children.map(hexId);
-    const [rows, bodies] = await this.tx.send(lockWaiting(t, hex), readBodies(t, hex));
+    const [rows, bodies] =
+      this.tx.foreign === undefined
+        ? await this.tx.send(lockWaiting(t, hex), readBodies(t, hex))
+        : [
+            (await this.tx.send(lockWaiting(t, hex)))[0],
+            { rows: await this.readCommitted(readBodies(t, hex), marksWidth) },
+          ];
     const bodyById = new Map((bodies?.rows ?? []).map(bodyOf).map((body) => [body.id, body]));
     const blocked = (rows?.rows ?? []).flatMap((row) => {
       const body = bodyById.get(bytesToUuid(row[0] as Buffer));
@@ -192,7 +228,10 @@ export class Changes {
     });
     if (blocked.length === 0) return [];
     const ids = blocked.map(({ id }) => hexId(id));
-    const [, open] = await this.tx.send(meetEdges(t, parents.map(hexId), ids), openEdgesOf(t, ids));
+    const [, open] = await this.tx.send(
+      meetEdges(t, parents.map(hexId), ids),
+      this.#current(openEdgesOf(t, ids)),
+    );
     const stillWaiting = new Set((open?.rows ?? []).map(([child]) => bytesToUuid(child as Buffer)));
     const changes = blocked.flatMap((job): Change[] => {
       const status = failing.get(job.id);
@@ -221,6 +260,7 @@ export class Changes {
     const { t } = this.context;
     const released = changes.filter((change) => change.to === 'ready');
     const others = changes.filter((change) => change.to !== 'ready');
+    this.noteTouched(released.map(({ job }) => job.id));
     return [
       ...leavePlaces(
         t,

@@ -12,7 +12,7 @@ import type { Tables } from './tables.js';
 export interface Context {
   readonly t: Tables;
   /** Every write about jobs: packets of several statements. */
-  readonly main: Session;
+  readonly main: Pick<Session, 'send' | 'sendTransaction' | 'transaction' | 'close'>;
   /** Everything that must not wait behind those: leases, workers, looking. Single statements. */
   readonly side: Session;
   readonly queues: Dictionary;

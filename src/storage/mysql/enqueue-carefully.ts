@@ -93,8 +93,8 @@ class CarefulEnqueue {
     const { t } = this.#changes.context;
     const ids = list(this.#jobs.map(({ job }) => hexId(job.id)));
     // Index: primary.
-    const [result] = await this.#changes.tx.send(sql`select id from ${t.jobs} where id in ${ids}`);
-    this.#known = new Set((result?.rows ?? []).map(([id]) => bytesToUuid(id as Buffer)));
+    const rows = await this.#changes.readCommitted(sql`select id from ${t.jobs} where id in ${ids}`);
+    this.#known = new Set(rows.map(([id]) => bytesToUuid(id as Buffer)));
   }
 
   #enqueueOne(numbered: NumberedJob): EnqueueOutcome {

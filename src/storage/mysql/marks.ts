@@ -30,7 +30,7 @@ export const noMarks = (due: number): Marks => ({
 });
 
 /** Columns that `marksOf` reads. */
-export const marksColumns: Sql = sql`m.id, m.attempts, m.deaths, m.lapses, m.line, m.due, m.spent, m.claimed_at, m.worker_id,
+export const marksColumns: Sql = sql`m.id as mark, m.attempts, m.deaths, m.lapses, m.line, m.due, m.spent, m.claimed_at, m.worker_id,
   m.reason, m.errors`;
 export const marksWidth = 11;
 

@@ -30,6 +30,15 @@ export interface SessionOptions {
 export interface Transaction {
   /** Sends the statements in one packet; their results in the same order. */
   send(...statements: readonly Sql[]): Promise<Result[]>;
+  /** Set where the transaction is the user's, at whatever isolation they have chosen (`user-session.ts`). */
+  readonly foreign?: ForeignTransaction;
+}
+
+export interface ForeignTransaction {
+  /** A read of what is committed now, by a connection of ours: theirs may read a snapshot. */
+  beside(statement: Sql): Promise<Result>;
+  /** Jobs that this transaction has written: of these it knows best itself. */
+  readonly touched: Set<string>;
 }
 
 interface Turn {

@@ -37,15 +37,13 @@ export async function lockHolders(
   );
   const rows = (result?.rows ?? []).map(keyRowOf).filter(({ jobId }) => !mine.has(jobId));
   if (rows.length === 0) return holders;
-  const [states] = await changes.tx.send(
+  const states = await changes.readCommitted(
     readHolders(
       t,
       rows.map(({ jobId }) => jobId),
     ),
   );
-  const stateOf = new Map(
-    (states?.rows ?? []).map((row) => [bytesToUuid(row[0] as Buffer), row.slice(1).map(Number)]),
-  );
+  const stateOf = new Map(states.map((row) => [bytesToUuid(row[0] as Buffer), row.slice(1).map(Number)]));
   for (const row of rows) {
     if (holds(row, stateOf.get(row.jobId), changes.nowMs)) holders.set(row.key, row);
   }

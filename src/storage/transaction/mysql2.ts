@@ -41,16 +41,9 @@ function coreOf(tx: object): CallbackConnection {
   return (isPromiseForm ? inner : tx) as unknown as CallbackConnection;
 }
 
-/** With the options of this statement going before those of the connection. */
+/** As objects, since a connection that gives large integers as texts does so whatever a statement asks for. */
 function query(connection: CallbackConnection, sql: string): Promise<unknown> {
-  const options = {
-    sql,
-    rowsAsArray: true,
-    typeCast: true,
-    supportBigNumbers: true,
-    bigNumberStrings: false,
-    nestTables: false,
-  };
+  const options = { sql, rowsAsArray: false, nestTables: false, typeCast: true };
   return new Promise((resolve, reject) => {
     connection.query(options, (error, answer) => {
       if (error === null || error === undefined) resolve(answer);

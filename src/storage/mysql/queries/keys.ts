@@ -42,9 +42,13 @@ export function keysOf(job: NewJob, nowMs: number): KeyRow[] {
 export const uniqueKeyText = (key: string): string => `u${key}`;
 export const idempotencyKeyText = (key: string): string => `i${key}`;
 
-/** Makes sure that there is a row to lock for each. Index: primary. */
+/**
+ * Makes sure that there is a row to lock for each, and locks it: `insert ignore` would take a shared lock on a row that is
+ * there, and of two that then want more each would wait for the other. Index: primary.
+ */
 export function reserveKeys(t: Tables, keys: readonly KeyRow[]): Sql {
-  return sql`insert ignore into ${t.keys} (k, job_id, scope, until_ms, input_hash) values ${keys.map(valuesOf)}`;
+  return sql`insert into ${t.keys} (k, job_id, scope, until_ms, input_hash) values ${keys.map(valuesOf)}
+    on duplicate key update k = values(k)`;
 }
 
 /** Index: primary. */
@@ -67,7 +71,7 @@ export function deleteKeys(t: Tables, keys: readonly string[], jobIds: readonly 
 
 /** Where the holders of keys stand: id, is final, is leased, is spent. Index: primary of all but leases: by_id. */
 export function readHolders(t: Tables, ids: readonly string[]): Sql {
-  return sql`select j.id, f.id is not null, l.id is not null, coalesce(m.spent, 0) from ${t.jobs} j
+  return sql`select j.id, f.id is not null as ended, l.id is not null as leased, coalesce(m.spent, 0) as spent from ${t.jobs} j
     left join ${t.finals} f on f.id = j.id left join ${t.leases} l on l.id = j.id left join ${t.marks} m on m.id = j.id
     where j.id in ${list(ids.map(hexId))}`;
 }

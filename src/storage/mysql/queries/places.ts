@@ -61,13 +61,13 @@ function lockReady(t: Tables, ids: readonly Sql[]): Sql {
 
 /** Index: primary. */
 export function lockWaiting(t: Tables, ids: readonly Sql[]): Sql {
-  return sql`select id, queue_id, name_id, 0, rnk, due, flags from ${t.waiting} force index (primary)
+  return sql`select id, queue_id, name_id, 0 as line, rnk, due, flags from ${t.waiting} force index (primary)
     where id in ${list(ids)} order by id for update`;
 }
 
 /** Index: primary. The rank stands in the body. */
-function lockFinals(t: Tables, ids: readonly Sql[]): Sql {
-  return sql`select id, queue_id, name_id, 0, 0, due, flags, status, token, claimed_at, worker_id
+export function lockFinals(t: Tables, ids: readonly Sql[]): Sql {
+  return sql`select id, queue_id, name_id, 0 as line, 0 as rnk, due, flags, status, token, claimed_at, worker_id
     from ${t.finals} force index (primary) where id in ${list(ids)} order by id for update`;
 }
 

@@ -1,0 +1,4 @@
+import { dispatchSuite } from './dispatch-suite.js';
+import { mysqlKinds } from './mysql-kinds.js';
+
+for (const kind of mysqlKinds) dispatchSuite(kind);
