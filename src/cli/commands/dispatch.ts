@@ -2,6 +2,7 @@ import { encodeInput } from '../../client/codec.js';
 import { mostAttempts } from '../../client/define-job.js';
 import type { JobHandle } from '../../client/job-handle.js';
 import { parseJobName } from '../../core/job-name.js';
+import { parseTags } from '../../core/job-tags.js';
 import { describeValue } from '../../internal/describe-value.js';
 import { formatDuration } from '../../internal/duration.js';
 import { hasErrorCode, isMillraceError, MillraceError } from '../../internal/errors.js';
@@ -21,6 +22,7 @@ interface Flags {
   readonly priority?: string;
   readonly delay?: string;
   readonly attempts?: string;
+  readonly tags?: string;
   readonly unique?: true | string;
   readonly after?: readonly string[];
   readonly wait?: true | string;
@@ -44,6 +46,7 @@ export const dispatch: CommandSpec<Flags> = {
       .option('--priority <priority>', 'low, normal, high, urgent or -100 to 100')
       .option('--delay <duration>', 'due so long from now, as in 5m')
       .option('--attempts <n>', 'failed attempts after which it is buried')
+      .option('--tags <list>', 'words to find it by, with commas (at most 10)')
       .option('--unique [key]', 'at most one at a time with this key, or with this input')
       .option('--after <ids>', 'run once these jobs have completed (commas, or again)', collectIds)
       .option('--wait [duration]', 'wait for the result, at most so long');
@@ -75,18 +78,25 @@ interface Values {
   readonly priority: number | undefined;
   readonly delay: number | undefined;
   readonly attempts: number | undefined;
+  readonly tags: readonly string[] | undefined;
   /** Null: don't wait. Infinity: as long as it takes. */
   readonly timeoutMs: number | null;
 }
 
 /** @throws MillraceError with everything that is wrong with the flags */
-function valuesOf({ queue, priority, delay, attempts, wait, after = [] }: Flags): Values {
+function valuesOf({ queue, priority, delay, attempts, tags, wait, after = [] }: Flags): Values {
   const values = new FlagValues('dispatch');
   const taken = {
     queue: values.queue(queue),
     priority: values.priority(priority),
     delay: values.duration('--delay', delay),
     attempts: values.count('--attempts', attempts, mostAttempts),
+    tags: values.take(tags, (list) =>
+      parseTags(
+        list.split(',').map((tag) => tag.trim()),
+        '--tags',
+      ),
+    ),
     timeoutMs: values.duration('--wait', wait === true ? undefined : wait, 1),
   };
   for (const id of after) values.take(id, checkJobId);
@@ -125,7 +135,7 @@ function unknownName(name: string, file: string, jobs: Setup['jobs']): MillraceE
 }
 
 async function dispatchOptions(session: Session, values: Values, { unique, after = [] }: Flags) {
-  const { queue, priority, delay, attempts } = values;
+  const { queue, priority, delay, attempts, tags } = values;
   const parents: string[] = [];
   for (const id of after) parents.push(await resolveJobId(session.storage, id));
   return {
@@ -133,6 +143,7 @@ async function dispatchOptions(session: Session, values: Values, { unique, after
     ...(priority === undefined ? {} : { priority }),
     ...(delay === undefined ? {} : { delay }),
     ...(attempts === undefined ? {} : { attempts }),
+    ...(tags === undefined ? {} : { tags }),
     ...(unique === undefined ? {} : { unique: unique === true ? true : { key: unique } }),
     ...(parents.length === 0 ? {} : { after: parents }),
   };

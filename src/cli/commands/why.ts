@@ -1,8 +1,8 @@
 import type { Why, WhyReason } from '../../client/why.js';
+import { printable } from '../../internal/printable.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { paintOfStatus } from '../output/job-status-paint.js';
-import { printable } from '../../internal/printable.js';
 import { relativeTime } from '../output/relative-time.js';
 import type { Terminal } from '../output/terminal.js';
 import { checkJobId, noSuchJob, resolveJobId } from '../resolve-job-id.js';

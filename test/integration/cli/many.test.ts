@@ -76,7 +76,17 @@ describe('[sqlite] changing every job that fits by command', () => {
   });
 
   test('jobs are found by tag, error, worker and time', async () => {
-    const { id } = await client.dispatch('refuse', 1, { queue: 'found', tags: ['here'] });
+    const sent = await shared.run([
+      'dispatch',
+      'refuse',
+      '--queue',
+      'found',
+      '--tags',
+      'here, now',
+      '--json',
+    ]);
+    const { id } = sent.json<{ id: string }>();
+    expect((await client.job(id))?.tags).toEqual(['here', 'now']);
     await shared.run(['flush', '--queue', 'found']);
     const ids = async (...flags: string[]): Promise<string[]> =>
       (await shared.run(['jobs', '--queue', 'found', ...flags, '--json']))
@@ -85,7 +95,7 @@ describe('[sqlite] changing every job that fits by command', () => {
     expect(await ids('--tag', 'here', '--error', 'NEVER', '--ended-after', '1h')).toEqual([id]);
     expect(await ids('--older-than', '1h')).toEqual([]);
     expect(await ids('--worker', (await client.job(id))?.workerId ?? '')).toEqual([id]);
-    expect((await shared.run(['job', id])).stdout).toMatch(/tags\s+here/);
+    expect((await shared.run(['job', id])).stdout).toMatch(/tags\s+here, now/);
   });
 
   test('why says what is in the way, and in JSON with numbers', async () => {
@@ -149,6 +159,7 @@ describe('[sqlite] changing every job that fits by command', () => {
       /--run-at: expected/,
     ],
     ['an id too short', ['why', 'abc'], /job id: expected/],
+    ['a tag of a dispatch with a blank', ['dispatch', 'ok', '--tags', 'a b'], /--tags: expected/],
     ['a tag with a blank', ['jobs', '--tag', 'a b'], /--tag: expected/],
     ['a time that is none', ['jobs', '--ended-after', 'soon'], /--ended-after/],
   ])('%s is exit 2 and one sentence', async (_what, args, message) => {
