@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type BetterSqlite3 from 'better-sqlite3';
 import { expectedGot, MillraceError } from '../../internal/errors.js';
@@ -122,12 +122,12 @@ export const isMemoryFile = (file: string): boolean => file === ':memory:' || fi
 /**
  * Opens the file and makes it a WAL database. What another connection holds is answered by `undefined`: try again later.
  *
- * @throws MillraceError `driver-missing`, `database-unreachable`, `database-corrupt`, `database-read-only`
+ * @throws MillraceError `driver-missing`, `database-not-found`, `database-unreachable`, `database-corrupt`, `database-read-only`
  */
 export async function openConnection(options: ConnectionOptions): Promise<Connection | undefined> {
   const Database = await loadDriver();
   const file = isMemoryFile(options.file) ? ':memory:' : resolve(options.file);
-  makeFolder(file);
+  requireFolder(file);
   let db: BetterSqlite3.Database | undefined;
   try {
     // Waiting inside the driver would stop the event loop: who finds the file locked tries again later instead.
@@ -170,17 +170,31 @@ function noWal(file: string, mode: unknown): MillraceError {
   );
 }
 
-function makeFolder(file: string): void {
-  if (isMemoryFile(file)) return;
-  const folder = dirname(file);
+function statOf(folder: string): Stats | undefined | null {
   try {
-    mkdirSync(folder, { recursive: true });
-  } catch (cause) {
+    return statSync(folder, { throwIfNoEntry: false });
+  } catch {
+    // Not allowed to look: SQLite says what it may not do.
+    return null;
+  }
+}
+
+/** No folder is made: a path that was mistyped would become a second, empty queue somewhere. */
+function requireFolder(file: string): void {
+  const folder = dirname(file);
+  if (isMemoryFile(file)) return;
+  const found = statOf(folder);
+  if (found === null || found?.isDirectory() === true) return;
+  if (found !== undefined) {
     throw new MillraceError(
       'database-unreachable',
-      `the folder ${folder} for the SQLite file cannot be made: ${cause instanceof Error ? cause.message : String(cause)}. ` +
-        'Create it, or name another path',
-      { cause, retryable: false, details: { file } },
+      expectedGot({ what: `SQLite file ${file}`, expected: 'a path in a folder', got: `${folder}, a file` }),
+      { retryable: false, details: { file, folder } },
     );
   }
+  throw new MillraceError(
+    'database-not-found',
+    `there is no folder ${folder} for the SQLite file ${file}. Run: mkdir -p ${folder}`,
+    { details: { file, folder } },
+  );
 }

@@ -40,15 +40,15 @@ async function madeFile(folder: TempDir): Promise<string> {
 }
 
 describe('[sqlite] a file that cannot be used', () => {
-  test('a missing folder is made', async () => {
+  test('a missing folder is not made, but named with what makes it', async () => {
     await using folder = tempDir('files');
-    const storage = new SqliteStorage({ file: folder.file('a', 'b', 'queue.db') });
-    await storage.open();
-    await storage.close();
-    expect(existsSync(folder.file('a', 'b', 'queue.db'))).toBe(true);
+    const error = await openingOf(folder.file('a', 'b', 'queue.db'));
+    expect(error).toMatchObject({ code: 'database-not-found', retryable: false });
+    expect(error.message).toContain(`Run: mkdir -p ${folder.file('a', 'b')}`);
+    expect(existsSync(folder.file('a'))).toBe(false);
   });
 
-  test('a folder that cannot be made is named', async () => {
+  test('a file in place of the folder is named', async () => {
     await using folder = tempDir('files');
     writeFileSync(folder.file('taken'), '');
     const error = await openingOf(folder.file('taken', 'queue.db'));

@@ -20,7 +20,7 @@ describe('[sqlite] several processes on one file', () => {
 
   beforeAll(async () => {
     folder = tempDir('processes');
-    file = folder.file('new', 'folder', 'queue.db');
+    file = folder.file('queue.db');
     // At once, so that both find an empty file.
     [normal, full] = await Promise.all([
       StorageProcess.start(file, 'NORMAL'),

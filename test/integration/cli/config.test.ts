@@ -110,10 +110,20 @@ describe('[sqlite] config and settings', () => {
     const run = await here.run(['status']);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toMatch(/there is no database file .*data\/test\.db\. Run "millrace migrate"/);
-    expect(existsSync(here.file('data'))).toBe(false);
+    expect(existsSync(here.file('data/test.db'))).toBe(false);
     expect((await here.run(['migrate'])).stdout).toMatch(/applied 1 [\s\S]*is up to date: schema \d/);
     expect((await here.run(['migrate', '--json'])).json()).toMatchObject({ applied: [] });
     expect((await here.run(['status'])).stdout).toContain('no job was dispatched yet');
+  });
+
+  test('a folder that is not there is not made; the error says how to', async () => {
+    await using here = await project();
+    for (const args of [['migrate'], ['dispatch', 'ok']]) {
+      const run = await here.run([...args, '--database', 'sqlite:no/such/jobs.db']);
+      expect(run.code).toBe(1);
+      expect(run.stderr).toMatch(/there is no folder .*\/no\/such for .*Run: mkdir -p .*\/no\/such \[/);
+    }
+    expect(existsSync(here.file('no'))).toBe(false);
   });
 
   test('migrate --sql prints and touches no database', async () => {
@@ -124,7 +134,7 @@ describe('[sqlite] config and settings', () => {
     ]);
     expect(sqlite.stdout).toMatch(/create table/i);
     expect(postgres.stdout).toMatch(/"?mine"?\./);
-    expect(existsSync(here.file('data'))).toBe(false);
+    expect(existsSync(here.file('data/test.db'))).toBe(false);
     expect(command).toMatch(/main\.js$/);
   });
 });

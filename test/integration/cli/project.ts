@@ -107,6 +107,7 @@ export async function project(config: string | null = configModule): Promise<Pro
       await folder[Symbol.asyncDispose]();
     },
   };
+  await mkdir(folder.file('data'));
   await made.write('jobs.mjs', jobsModule);
   if (config !== null) await made.write('millrace.config.mjs', config);
   return made;
