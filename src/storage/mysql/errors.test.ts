@@ -23,7 +23,9 @@ describe('errors of MySQL and MariaDB', () => {
     [1064, 'query-failed', false],
   ])('%i becomes %s', (errno, code, retryable) => {
     expect(mapDriverError(fromServer(errno), 'claim')).toMatchObject({ code, retryable, details: { errno } });
-    expect(mapDriverError(fromServer(errno), 'claim').message).toMatch(/^claim: as the server says/);
+    expect(mapDriverError(fromServer(errno), 'claim').message).toMatch(
+      /^MySQL or MariaDB, claim: as the server says/,
+    );
   });
 
   it.each([
@@ -33,6 +35,15 @@ describe('errors of MySQL and MariaDB', () => {
     ['PROTOCOL_CONNECTION_LOST', 'connection-lost'],
   ])('%s becomes %s', (code, mapped) => {
     expect(mapDriverError(fromNode(code), 'connecting')).toMatchObject({ code: mapped, retryable: true });
+  });
+
+  it.each([
+    [1045, /Correct the user and password/],
+    [1049, /Create the database/],
+    [1040, /Check that the server runs/],
+    [1146, /Run: millrace migrate/],
+  ])('%i is told with what to do', (errno, advice) => {
+    expect(mapDriverError(fromServer(errno), 'claim').message).toMatch(advice);
   });
 
   it('keeps what is ours, and takes whatever else was thrown', () => {

@@ -94,7 +94,7 @@ export function mapDriverError(thrown: unknown, doing: string): MillraceError {
   if (isMillraceError(thrown)) return thrown;
   const error = readDriverError(thrown);
   const code = codeOf(error);
-  return new MillraceError(code, `${doing}: ${sentence(code, error)}`, {
+  return new MillraceError(code, `MySQL or MariaDB, ${doing}: ${sentence(code, error)}`, {
     cause: thrown,
     details: { doing, ...(error.errno === undefined ? {} : { errno: error.errno }), driverCode: error.code },
   });
@@ -114,6 +114,10 @@ function sentence(code: ErrorCode, error: DriverError): string {
   switch (code) {
     case 'schema-missing':
       return `${error.message}. Run: millrace migrate`;
+    case 'database-unreachable':
+      return `${error.message}. Check that the server runs and that host, port and network are right`;
+    case 'database-access-denied':
+      return `${error.message}. Correct the user and password in the address, or grant the permission`;
     case 'database-not-found':
       return `${error.message}. Create the database, or correct its name in the address`;
     case 'database-locked':

@@ -223,7 +223,7 @@ export class Session {
     const { statementTimeoutMs } = this.#options;
     return new MillraceError(
       'deadline-exceeded',
-      `${doing}: not done within ${formatDuration(statementTimeoutMs)}`,
+      `MySQL or MariaDB, ${doing}: not done within ${formatDuration(statementTimeoutMs)}`,
       {
         details: { doing, deadlineMs: statementTimeoutMs },
       },
@@ -238,11 +238,14 @@ function textOf(statements: readonly Sql[]): string {
 }
 
 const closed = (doing: string): MillraceError =>
-  new MillraceError('closed', `${doing}: expected an open storage, got a call after close()`);
+  new MillraceError(
+    'closed',
+    `MySQL or MariaDB, ${doing}: expected an open storage, got a call after close()`,
+  );
 
 const lost = (doing: string, cause?: MillraceError): MillraceError =>
   new MillraceError(
     'connection-lost',
-    `${doing}: ${cause?.message ?? 'the connection broke in the middle'}`,
+    cause?.message ?? `MySQL or MariaDB, ${doing}: the connection broke in the middle`,
     { cause },
   );

@@ -110,6 +110,8 @@ function advice(code: ErrorCode): string {
       return '. Run: millrace migrate';
     case 'database-unreachable':
       return '. Check that the server runs and that host, port and network are right';
+    case 'database-not-found':
+      return '. Create the database, or correct its name in the address';
     case 'database-access-denied':
       return '. Correct the user and password in the address, or grant the permission';
     default:
