@@ -148,7 +148,7 @@ export class Control {
       statuses.some((status) => !purgeable.includes(status))
     ) {
       problems.add(
-        `option "statuses": expected a list of 'completed', 'buried', 'cancelled', got ${describeValue(statuses)}`,
+        `option "statuses": expected a list of 'completed', 'buried' or 'cancelled', got ${describeValue(wrongStatus(statuses))}`,
       );
     }
     problems.throwIfAny();
@@ -161,4 +161,10 @@ export class Control {
       if (step < rowsPerStep) return purged;
     }
   }
+}
+
+/** The one that is wrong, or what was given instead of a list of them. */
+function wrongStatus(statuses: unknown): unknown {
+  if (!Array.isArray(statuses) || statuses.length === 0) return statuses;
+  return statuses.find((status) => !purgeable.includes(status as string));
 }

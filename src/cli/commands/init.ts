@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { MillraceError } from '../../internal/errors.js';
 import type { CommandSpec } from '../command.js';
@@ -37,7 +37,7 @@ const next = ['npx millrace dispatch hello --payload \'{"name":"world"}\'', 'npx
 export const init: CommandSpec = {
   name: 'init',
   summary: 'write a config and a sample job into this folder',
-  details: 'Files that are there are left as they are.',
+  details: 'Files that are there are left as they are; .gitignore gets a line for the database file.',
   examples: ['millrace init'],
   async run(context) {
     const { terminal, cwd } = context;
@@ -47,15 +47,34 @@ export const init: CommandSpec = {
     const kept: string[] = present === undefined ? [] : [present];
     for (const { path, text } of wanted)
       ((await writeNew(join(cwd, path), text)) ? created : kept).push(path);
+    const ignored = await ignoreDatabase(join(cwd, '.gitignore'));
+    if (ignored !== 'kept') created.push('.gitignore');
     terminal.answer({ created, kept, next }, () => {
       for (const path of created) terminal.line(`wrote ${path}`);
       for (const path of kept) terminal.line(`kept  ${path}, which was there`);
       terminal.line('\nNext:');
       for (const command of next) terminal.line(`  ${command}`);
+      terminal.line('\nFor PostgreSQL add: npm install pg; for MySQL or MariaDB: npm install mysql2');
     });
     return exitCodes.ok;
   },
 };
+
+const ignoredFiles = 'millrace.db*';
+
+/** The database is no part of the source: a line in `.gitignore`, unless there is one already. */
+async function ignoreDatabase(file: string): Promise<'kept' | 'written'> {
+  const before = existsSync(file) ? await readFile(file, 'utf8') : '';
+  if (before.split(/\r?\n/).some((line) => line.trim() === ignoredFiles)) return 'kept';
+  const gap = before === '' || before.endsWith('\n') ? '' : '\n';
+  try {
+    await writeFile(file, `${before}${gap}${ignoredFiles}\n`);
+    return 'written';
+  } catch (error) {
+    const { message } = error as Error;
+    throw new MillraceError('usage-invalid', `init: ${file} cannot be written: ${message}`, { cause: error });
+  }
+}
 
 /** False when the file was there; then it is not touched. */
 async function writeNew(file: string, text: string): Promise<boolean> {
