@@ -2,19 +2,23 @@
 import { count, ms, ratio } from './format.mjs';
 import { rateAtStamp, rateToStamp } from './results.mjs';
 
-const atLeast = (name, goal, value, show = count) => ({
-  name,
-  goal: `≥ ${show(goal)}`,
-  reached: value === null || value === undefined ? null : show(value),
-  met: value === null || value === undefined ? null : value >= goal,
-});
+/** `found` is a number, or a spread of which the median counts. */
+function judge({ name, asked, found, show, isMet }) {
+  const value = typeof found === 'number' || found === null || found === undefined ? found : found.median;
+  const isMissing = value === null || value === undefined || Number.isNaN(value);
+  return {
+    name,
+    asked,
+    reached: isMissing ? null : `${show(value)}${found.isNoisy ? '*' : ''}`,
+    met: isMissing ? null : isMet(value),
+  };
+}
 
-const atMost = (name, goal, value, show) => ({
-  name,
-  goal: `≤ ${show(goal)}`,
-  reached: value === null || value === undefined ? null : show(value),
-  met: value === null || value === undefined ? null : value <= goal,
-});
+const atLeast = (name, goal, found, show = count) =>
+  judge({ name, asked: `≥ ${show(goal)}`, found, show, isMet: (value) => value >= goal });
+
+const atMost = (name, goal, found, show) =>
+  judge({ name, asked: `≤ ${show(goal)}`, found, show, isMet: (value) => value <= goal });
 
 export function goalsOf(results, peers) {
   return [
@@ -27,7 +31,7 @@ export function goalsOf(results, peers) {
 
 function postgresGoals(results, peers) {
   const engine = 'postgres';
-  const rate = (work, about) => results.values(engine, work, about)?.median;
+  const rate = (work, about) => results.values(engine, work, about);
   return [
     peerGoal(
       'drain, concurrency 10, against the best peer',
@@ -66,9 +70,9 @@ function postgresGoals(results, peers) {
 function sqliteGoals(results, peers) {
   const normal = 'sqlite-normal';
   const full = 'sqlite-full';
-  const limit = results.raw(full, 'claim 100, delete 100')?.median;
-  const drained = results.values(full, 'drain', { concurrency: 10, processes: 1 })?.median;
-  const share = limit === undefined || drained === undefined ? null : drained / limit;
+  const limit = results.raw(full, 'claim 100, delete 100');
+  const drained = results.values(full, 'drain', { concurrency: 10, processes: 1 });
+  const share = quotient(drained, limit);
   return [
     peerGoal(
       'NORMAL: drain, concurrency 10, against plainjob',
@@ -86,7 +90,7 @@ function sqliteGoals(results, peers) {
       0.75,
       peers.against(normal, 'SQLite', 'enqueue'),
     ),
-    atLeast('NORMAL: dispatch, 50 in flight, jobs/s', 120_000, results.values(normal, 'in-flight')?.median),
+    atLeast('NORMAL: dispatch, 50 in flight, jobs/s', 120_000, results.values(normal, 'in-flight')),
     ...[normal, full].flatMap((engine) => [
       pickUpGoal(results, engine, { processes: 1, share: 'p50', most: 1 }),
       pickUpGoal(results, engine, { processes: 2, share: 'p50', most: 2.5 }),
@@ -100,21 +104,31 @@ function mysqlGoals(results) {
     atLeast(
       'drain, concurrency 10, jobs/s',
       25_000,
-      results.values(engine, 'drain', { concurrency: 10, processes: 1 })?.median,
+      results.values(engine, 'drain', { concurrency: 10, processes: 1 }),
     ),
     ...growthGoals(results, engine),
     ...oneByOneGoal(results, engine),
-    atLeast('dispatch, 50 in flight, jobs/s', 25_000, results.values(engine, 'in-flight')?.median),
+    atLeast('dispatch, 50 in flight, jobs/s', 25_000, results.values(engine, 'in-flight')),
   ];
 }
 
 function peerGoal(name, goal, compared) {
-  const row = atLeast(name, goal, compared?.ratio, ratio);
-  if (compared === null || compared === undefined) return row;
+  if (compared === null || compared === undefined) return atLeast(name, goal, null, ratio);
+  const row = atLeast(
+    name,
+    goal,
+    { median: compared.ratio, isNoisy: compared.ours.isNoisy || compared.best.isNoisy },
+    ratio,
+  );
   return {
     ...row,
     reached: `${row.reached} (${count(compared.ours.median)} : ${count(compared.best.median)} ${compared.peer})`,
   };
+}
+
+function quotient(above, below) {
+  if (above === null || below === null) return null;
+  return { median: above.median / below.median, isNoisy: above.isNoisy || below.isNoisy };
 }
 
 /** The stamp at 20,000 of the backlog against a whole drain of 20,000: both from the start of the worker. */
@@ -126,8 +140,8 @@ function growthGoals(results, engine) {
   );
   const kept = results.pairs(engine, ['kept', ({ perSec }) => perSec], ['kept-pair', ({ perSec }) => perSec]);
   return [
-    atLeast('first jobs of a backlog just loaded, against a plain drain', 0.9, first?.median, ratio),
-    atLeast('drain with a million finished rows kept, against a plain drain', 0.9, kept?.median, ratio),
+    atLeast('first jobs of a backlog just loaded, against a plain drain', 0.9, first, ratio),
+    atLeast('drain with a million finished rows kept, against a plain drain', 0.9, kept, ratio),
   ];
 }
 
@@ -143,7 +157,7 @@ function oneByOneGoal(results, engine) {
     ['one-by-one', ({ perSec }) => perSec],
     ['raw', ({ limits }) => limits['insert, 1 row']],
   );
-  return [atLeast('dispatch one by one, of the raw insert', 0.75, change?.median, ratio)];
+  return [atLeast('dispatch one by one, of the raw insert', 0.75, change, ratio)];
 }
 
 function pickUpGoals(results, engine, processes, [p50, p99]) {
@@ -154,7 +168,7 @@ function pickUpGoals(results, engine, processes, [p50, p99]) {
 }
 
 function pickUpGoal(results, engine, { processes, share, most }) {
-  const value = results.values(engine, 'latency', { processes }, (row) => row[share])?.median;
+  const value = results.values(engine, 'latency', { processes }, (row) => row[share]);
   const where = processes === 1 ? 'one process' : 'two processes';
   const prefix = engine.startsWith('sqlite') ? `${engine.slice(7).toUpperCase()}: ` : '';
   return atMost(`${prefix}pick-up ${share}, ${where}`, most, value, ms);

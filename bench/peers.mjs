@@ -36,7 +36,7 @@ export class Peers {
         name === peer && w === work && c === concurrency && error === undefined,
     );
     const quiet = found.filter(({ foreign }) => !(foreign > noisyCores));
-    return spread((quiet.length > 0 ? quiet : found).map(read));
+    return spread((quiet.length > 0 ? quiet : found).map(read), quiet.length === 0);
   }
 
   /** Ours divided by the best peer on this kind of server: `{ ratio, peer, best, ours }`, or null. */

@@ -49,17 +49,17 @@ function conditions(results) {
     ...servers,
     ...results.missing.map(({ engine, why }) => `- ${LABELS[engine]}: not run (${why})`),
     '',
-    'Servers, workers and the benchmark share the cores. Durability is each server’s default; finished jobs are kept. Payload: about 85 bytes of JSON; the handler is an async function that counts. Every measurement has its own process (two where it says so) and an empty database; before each the benchmark waits, within bounds, for the rest of the machine to be quiet, and a repetition during which others took more than 0.25 of a core is left out wherever a quiet one exists. A drain is timed from just before the worker starts (connected, schema in place) until the last result is acknowledged.',
+    'Servers, workers and the benchmark share the cores. Durability is each server’s default; finished jobs are kept. Payload: about 85 bytes of JSON; the handler is an async function that counts. Every measurement has its own process (two where it says so) and an empty database; before each the benchmark waits, within bounds, for the rest of the machine to be quiet, and a repetition during which others took more than 0.25 of a core is left out wherever a quiet one exists; where none does, the figure has a star and says little. A drain is timed from just before the worker starts (connected, schema in place) until the last result is acknowledged.',
     `Jobs: ${count(sizes.n)} a drain and a bulk dispatch, ${count(sizes.inFlight)} with 50 in flight.`,
   ].join('\n');
 }
 
 function goals(results, peers) {
   const rows = goalsOf(results, peers).flatMap(({ title, goals: list }) =>
-    list.map(({ name, goal, reached, met }) => [
+    list.map(({ name, asked, reached, met }) => [
       title,
       name,
-      goal,
+      asked,
       reached ?? 'not measured',
       met === null ? '–' : met ? 'yes' : '**no**',
     ]),

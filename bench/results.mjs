@@ -45,13 +45,13 @@ export class Results {
         !(row.problems?.length > 0) &&
         Object.entries(about).every(([key, value]) => row[key] === value),
     );
-    const quiet = found.filter(({ others }) => !(others > noisyCores));
+    const quiet = found.filter(isQuiet);
     return quiet.length > 0 ? quiet : found;
   }
 
-  /** `{ median, min, max, count }` of what `read` takes from each repetition; null where nothing was measured. */
+  /** `{ median, min, max, count, isNoisy }` of what `read` takes from each repetition; null where nothing was measured. */
   values(engine, work, about, read = ({ perSec }) => perSec) {
-    return spread(this.rows(engine, work, about).map(read));
+    return spreadOf(this.rows(engine, work, about), read);
   }
 
   raw(engine, limit) {
@@ -62,14 +62,33 @@ export class Results {
   pairs(engine, [work, read], [other, readOther]) {
     const others = new Map(this.rows(engine, other).map((row) => [row.rep, row]));
     const pairs = this.rows(engine, work).filter(({ rep }) => others.has(rep));
-    return spread(pairs.map((row) => read(row) / readOther(others.get(row.rep))));
+    const isNoisy = pairs.some((row) => !isQuiet(row) || !isQuiet(others.get(row.rep)));
+    return spread(
+      pairs.map((row) => read(row) / readOther(others.get(row.rep))),
+      isNoisy,
+    );
   }
 }
 
-export function spread(values) {
+const isQuiet = ({ others }) => !(others > noisyCores);
+
+function spreadOf(rows, read) {
+  return spread(
+    rows.map(read),
+    rows.some((row) => !isQuiet(row)),
+  );
+}
+
+export function spread(values, isNoisy = false) {
   const known = values.filter((value) => typeof value === 'number' && Number.isFinite(value));
   if (known.length === 0) return null;
-  return { median: median(known), min: Math.min(...known), max: Math.max(...known), count: known.length };
+  return {
+    median: median(known),
+    min: Math.min(...known),
+    max: Math.max(...known),
+    count: known.length,
+    isNoisy,
+  };
 }
 
 /** Handlers run per second from the start to the stamp. */
