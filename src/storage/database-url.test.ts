@@ -40,6 +40,8 @@ describe('a database address', () => {
     ['memory:x', 'nothing behind it'],
     ['./jobs.sqlite', 'write sqlite:./jobs.sqlite'],
     ['redis://h', 'sqlite:<file>, postgres://…'],
+    ['postgres://', 'expected postgres://user:password@host:port/database'],
+    ['mysql:///', 'expected mysql://user:password@host:port/database'],
     ['postgres:db', 'postgres://user:password@host:port/database'],
     ['postgres://h/db?schema=a;b', 'schema as 1 to 40 letters'],
     ['postgres://h/db?prepare=maybe', 'prepare=true or prepare=false'],

@@ -76,7 +76,8 @@ function synchronousOf(query: string, text: string): 'FULL' | 'NORMAL' | undefin
 
 /** A server's address, and the parameters of ours that its driver must not see. */
 function serverUrl(text: string, ours: readonly string[]): { url: string; own: Map<string, string> } {
-  if (!/^[a-z]+:\/\//i.test(text) || !URL.canParse(text) || !isDecodable(text)) {
+  // With nothing behind it the driver would log in as whoever runs the process, wherever that leads.
+  if (!/^[a-z]+:\/\/[^?#]*[^/?#]/i.test(text) || !URL.canParse(text) || !isDecodable(text)) {
     throw invalid(
       `${/^[a-z]+/i.exec(text)?.[0]}://user:password@host:port/database`,
       text,
