@@ -58,7 +58,7 @@ describe('options of a dispatch', () => {
   it.each([
     [{ delay: 5, runAt: 5 }, 'option-invalid', 'contradict'],
     [{ lane: 'process' }, 'option-unknown', 'lane'],
-    [{ tx: {} }, 'option-unknown', 'tx'],
+    [{ txn: {} }, 'option-unknown', 'txn'],
     [{ dealy: 5 }, 'option-unknown', 'Did you mean "delay"'],
     [{ after: 'not-an-id' }, 'option-invalid', 'after'],
     [{ after: { jobs: [id], onFail: 'bury' } }, 'option-unknown', 'after.onFail'],
