@@ -49,12 +49,13 @@ for (const engine of ['postgres', 'mysql'] as const) {
         await sound.call(storage);
         const wanted = comparable(await sound.look());
         for (let piece = 1; piece <= mostPieces; piece += 1) {
-          const { call, look } = await arrange(stage, stage.queue());
+          const { call, look, answers } = await arrange(stage, stage.queue());
           const before = proxy.dropped;
           proxy.dropAnswers((nth) => nth === piece);
-          await untilAnswered(() => call(storage));
+          const answer = await untilAnswered(() => call(storage));
           proxy.dropAnswers(null);
           expect(comparable(await look()), `the answer to piece ${piece} was lost`).toEqual(wanted);
+          if (answers !== undefined) expect(answers).toContainEqual(answer);
           if (proxy.dropped > before) continue;
           expect(piece, 'pieces of the call').toBeGreaterThan(1);
           return;
@@ -65,11 +66,10 @@ for (const engine of ['postgres', 'mysql'] as const) {
 }
 
 /** Each failure must be one that says that repeating may help. */
-async function untilAnswered(call: () => Promise<unknown>): Promise<void> {
+async function untilAnswered(call: () => Promise<unknown>): Promise<unknown> {
   for (let tries = 0; ; tries += 1) {
     try {
-      await call();
-      return;
+      return await call();
     } catch (error) {
       if (!isMillraceError(error) || !error.retryable || tries >= 5) throw error;
     }

@@ -52,6 +52,8 @@ for (const engine of ['sqlite', 'postgres', 'mysql'] as const) {
         const waited = await stage.add('later', { due: { inMs: 3_600_000 } });
         const well = await stage.addMany('children', healthy, { after: { ids: [waited], onFailure: 'run' } });
         const [good = '', bad = '', gone = ''] = await stage.addMany('parents', 3);
+        // Its ending has been told, and a retry makes nobody wait again.
+        const revived = await stage.add('later', { due: { inMs: 3_600_000 } });
         const onto = async (after: string, onFailure: 'bury' | 'cancel' | 'run') =>
           await stage.add('children', { after: { ids: [after], onFailure } });
         const stranded = {
@@ -60,8 +62,11 @@ for (const engine of ['sqlite', 'postgres', 'mysql'] as const) {
           cancelled: await onto(bad, 'cancel'),
           run: await onto(bad, 'run'),
           gone: await onto(gone, 'cancel'),
+          told: await stage.add('children', { after: { ids: [good, revived], onFailure: 'run' } }),
           half: await stage.add('children', { after: { ids: [good, waited], onFailure: 'bury' } }),
         };
+        expect(await database.storage.cancel(revived)).toBe('done');
+        expect(await database.storage.retry(revived)).toBe('done');
         const below = await stage.add('children', { after: { ids: [stranded.buried], onFailure: 'cancel' } });
 
         await run(database.address, `create table kept as select * from ${edges}`, `delete from ${edges}`);
@@ -74,17 +79,18 @@ for (const engine of ['sqlite', 'postgres', 'mysql'] as const) {
         await run(database.address, `insert into ${edges} select * from kept`, 'drop table kept');
         expect(new Set(await stage.statuses(Object.values(stranded)))).toEqual(new Set(['blocked']));
 
-        expect(await database.storage.releaseBlocked(1_000)).toBe(5);
+        expect(await database.storage.releaseBlocked(1_000)).toBe(6);
         expect(await stage.statuses(Object.values(stranded))).toEqual([
           'pending',
           'buried',
           'cancelled',
           'pending',
           'cancelled',
+          'pending',
           'blocked',
         ]);
         expect(await stage.statuses([below])).toEqual(['cancelled']);
-        expect(await stage.stats('children')).toMatchObject({ blocked: healthy + 1, pending: 2 });
+        expect(await stage.stats('children')).toMatchObject({ blocked: healthy + 1, pending: 3 });
         expect(await database.storage.releaseBlocked(1_000)).toBe(0);
         expect((await stage.statuses(well)).every((status) => status === 'blocked')).toBe(true);
       });
