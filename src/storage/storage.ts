@@ -84,7 +84,7 @@ export interface Storage {
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }>;
   /** Marks held jobs as started, so that a death of the worker counts. Returns the ids whose lease is lost. */
   markStarted(leases: readonly Lease[]): Promise<string[]>;
-  /** Extends every lease of the incarnation to now + `leaseMs`, also one past its end that nobody took back, and returns what it holds. */
+  /** Extends every lease of the incarnation to now + `leaseMs`, also one past its end that nobody took back, and returns what it holds. One that another transaction has locked is passed over, not waited for: the next beat extends it. */
   renew(incarnation: string, leaseMs: number): Promise<HeldLease[]>;
   /** What the incarnation holds, extending nothing. */
   held(incarnation: string): Promise<HeldLease[]>;

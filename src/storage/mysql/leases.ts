@@ -4,11 +4,16 @@ import { stopOf } from './codes.js';
 import type { Context } from './context.js';
 import {
   heldStatement,
+  lockHeld,
   markStartedStatement,
   peekStatement,
   renewStatement,
   tokensOf,
 } from './queries/leases.js';
+import { hexBytes, sql } from './sql.js';
+
+/** Leases in one statement of a renewal. */
+const renewedAtOnce = 1_000;
 
 export async function markStarted(context: Context, leases: readonly Lease[]): Promise<string[]> {
   if (leases.length === 0) return [];
@@ -23,7 +28,14 @@ export async function markStarted(context: Context, leases: readonly Lease[]): P
 }
 
 export async function renew(context: Context, incarnation: string, leaseMs: number): Promise<HeldLease[]> {
-  await context.side.send('renewing leases', renewStatement(context.t, incarnation, leaseMs, context.now()));
+  await context.side.transaction('renewing leases', async (tx) => {
+    const [locked] = await tx.send(lockHeld(context.t, incarnation));
+    const ids = (locked?.rows ?? []).map(([id]) => hexBytes(id as Buffer));
+    for (let at = 0; at < ids.length; at += renewedAtOnce) {
+      const part = ids.slice(at, at + renewedAtOnce);
+      await tx.send(renewStatement(context.t, part, sql`${context.now()} + ${leaseMs}`));
+    }
+  });
   return held(context, incarnation);
 }
 

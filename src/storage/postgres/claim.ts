@@ -84,7 +84,8 @@ export class Claims {
 
   async renew(incarnation: string, leaseMs: number): Promise<HeldLease[]> {
     const values = [...tokenRange(incarnation), Math.round(leaseMs), this.#context.offsetMs()];
-    return (await this.#context.connection.run(this.queries.renew, values)).map(heldLease);
+    await this.#context.connection.run(this.queries.renew, values);
+    return this.held(incarnation);
   }
 
   async held(incarnation: string): Promise<HeldLease[]> {

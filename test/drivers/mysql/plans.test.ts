@@ -97,7 +97,8 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
   ],
   keys: [keys.lockKeys(t, ['a', 'b']), keys.readHolders(t, ids), keys.deleteKeys(t, ['a', 'b'], ids)],
   leases: [
-    leases.renewStatement(t, 'ab'.repeat(8), 45_000, now),
+    leases.lockHeld(t, 'ab'.repeat(8)),
+    leases.renewStatement(t, hex, now),
     leases.heldStatement(t, 'ab'.repeat(8)),
     leases.markStartedStatement(t, held),
     leases.markStartedStatement(t, manyTokens),

@@ -4,9 +4,17 @@ import { marksColumns } from '../marks.js';
 import { hexDigits, hexId, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
-/** Index: primary; the incarnation is the first half of the token. */
-export function renewStatement(t: Tables, incarnation: string, leaseMs: number, now: Sql): Sql {
-  return sql`update ${t.leases} set lease_until = ${now} + ${leaseMs} where ${heldBy(incarnation)}`;
+/**
+ * Passes over what another transaction has locked: it is just being settled, or a user's transaction has its hands on it,
+ * for which the other leases of the process must not wait. Index: primary; the incarnation is the first half of the token.
+ */
+export function lockHeld(t: Tables, incarnation: string): Sql {
+  return sql`select id from ${t.leases} where ${heldBy(incarnation)} for update skip locked`;
+}
+
+/** Of leases that this transaction has locked; the index is forced, so that no other row is touched. Index: by_id. */
+export function renewStatement(t: Tables, ids: readonly Sql[], leaseUntil: Sql): Sql {
+  return sql`update ${t.leases} force index (by_id) set lease_until = ${leaseUntil} where id in ${list(ids)}`;
 }
 
 /** Index: primary. */

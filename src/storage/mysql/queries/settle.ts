@@ -32,6 +32,10 @@ export function completeStatements(t: Tables, completions: readonly Completion[]
   ];
 }
 
+/**
+ * The index is forced: when a batch ends most of the leases there are, the optimizer would read all of them, and wait for one
+ * that a user's transaction has locked.
+ */
 function deletes(t: Tables, completions: readonly Completion[]): Sql[] {
   const byToken = new Map<string, Completion[]>();
   for (const completion of completions) {
@@ -43,14 +47,15 @@ function deletes(t: Tables, completions: readonly Completion[]): Sql[] {
     const pairs = completions.map(({ id, facts }) => sql`(${hexDigits(facts.token, 16)}, ${hexId(id)})`);
     return [
       // Index: primary, one dive per pair.
-      sql`delete from ${t.leases} where (token, id) in ${list(pairs)} and flags < ${flag.followed} and stop = 0`,
+      sql`delete l from ${t.leases} l force index (primary) where (l.token, l.id) in ${list(pairs)}
+        and l.flags < ${flag.followed} and l.stop = 0`,
       sql`set @settled = row_count()`,
     ];
   }
   return [...byToken].flatMap(([token, own], index) => [
     // Index: primary.
-    sql`delete from ${t.leases} where token = ${hexDigits(token, 16)} and id in ${list(own.map(({ id }) => hexId(id)))}
-      and flags < ${flag.followed} and stop = 0`,
+    sql`delete l from ${t.leases} l force index (primary) where l.token = ${hexDigits(token, 16)}
+      and l.id in ${list(own.map(({ id }) => hexId(id)))} and l.flags < ${flag.followed} and l.stop = 0`,
     sql`set @settled = ${index === 0 ? sql`` : sql`@settled + `}row_count()`,
   ]);
 }

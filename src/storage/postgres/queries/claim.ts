@@ -148,13 +148,16 @@ export const claimQueries = (s: Schema) =>
       where ${probe('j.id', 'n.id')} and j.token = n.token returning j.id`,
     },
 
-    /** Locks in ascending id, as a settle of the same jobs does on another connection. Needs jobs_lease, as a range. $1 first token, $2 last token, $3 lease ms, $4 offset */
+    /**
+     * Passes over what another transaction has locked: it is just being settled, or a user's transaction has its hands on
+     * it, for which the other leases of the process must not wait. Needs jobs_lease, as a range.
+     * $1 first token, $2 last token, $3 lease ms, $4 offset
+     */
     renew: {
       name: 'millrace_renew',
       text: `update ${s}.jobs j set lease_until = ${nowMs('$4')} + $3::bigint
-        from (select h.id from ${s}.jobs h where h.status = 1 and h.token >= $1::uuid and h.token <= $2::uuid order by h.id::text collate "C" for no key update) l
-       where ${probe('j.id', 'l.id')} and j.token >= $1::uuid and j.token <= $2::uuid
-      returning j.id, j.token, j.stop_request`,
+        from (select h.id from ${s}.jobs h where h.status = 1 and h.token >= $1::uuid and h.token <= $2::uuid for no key update skip locked) l
+       where ${probe('j.id', 'l.id')} and j.token >= $1::uuid and j.token <= $2::uuid`,
     },
 
     /** Needs jobs_lease, as a range. $1 first token, $2 last token */
