@@ -55,6 +55,9 @@ export function fromDriver(error: unknown, doing: string): MillraceError {
   return new MillraceError(code, `PostgreSQL, ${doing}: ${text}${advice(code)}`, {
     cause: error,
     details: { doing, ...(driver.code === undefined ? {} : { sqlState: driver.code }) },
+    // A server that takes no writes is one that was demoted, or is being promoted: that passes. A user who may not write
+    // is refused with another code.
+    ...(code === 'database-read-only' ? { retryable: true } : {}),
   });
 }
 
