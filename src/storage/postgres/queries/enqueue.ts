@@ -120,15 +120,21 @@ export const enqueueQueries = (s: Schema) =>
 
     /**
      * Takes keys that nobody holds, and locks those whose period has passed; waits for another transaction that is just taking one.
-     * Distinct keys only, in ascending order. Returns those taken. $1 kinds, $2 keys, $3 jobs, $4 offset
+     * A key that another job holds is not locked: whoever ends that job frees it, and a user's transaction that asked for it
+     * would then keep the ending waiting, perhaps for a lock that it holds. Distinct keys only, in ascending order. Returns
+     * those taken. $1 kinds, $2 keys, $3 jobs, $4 offset
      */
     takeKeys: {
       name: 'millrace_take_keys',
-      text: `insert into ${s}.keys as k (kind, key, job)
+      text: `with i as (
+      insert into ${s}.keys (kind, key, job)
       select n.kind, n.key, n.job from unnest($1::smallint[], $2::text[], $3::uuid[]) n(kind, key, job) order by n.kind, n.key collate "C"
-      on conflict (kind, key) do update set kind = excluded.kind
-         where k.until is not null and k.until <= ${nowMs('$4')}
-      returning kind, key`,
+      on conflict (kind, key) do nothing returning kind, key),
+      u as (
+      update ${s}.keys k set kind = n.kind from unnest($1::smallint[], $2::text[]) n(kind, key)
+      where ${probe('k.kind', 'n.kind')} and ${probe('k.key', 'n.key')} and k.until <= ${nowMs('$4')}
+      returning k.kind, k.key)
+      select kind, key from i union all select kind, key from u`,
     },
 
     /** Who holds them. $1 kinds, $2 keys */
