@@ -73,7 +73,9 @@ for (const engine of ['postgres', 'mysql'] as const) {
       expect(silences.filter(({ wasSilent }) => wasSilent).length).toBeGreaterThan(1);
     });
 
-    test('while jobs run leaves them running, and takes their results once it speaks again', async () => {
+    test('while jobs run leaves them running, and takes their results once it speaks again', {
+      timeout: 60_000,
+    }, async () => {
       await using database = await emptyDatabase(engine);
       await using proxy = await tcpProxy(database.address);
       let runs = 0;
