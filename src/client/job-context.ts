@@ -18,7 +18,7 @@ export interface JobContext<Input> {
   readonly log: Logger;
   /** Says how far it is; at most one a second is stored, the last one always. */
   progress(done: number, total?: number, note?: string): void;
-  /** Extends the lease now and says whether it is still held. A job needs this only if it wants to know. */
+  /** Extends the lease now and says whether it is still held, as far as is known: true while the database does not answer. Never rejects. */
   heartbeat(): Promise<boolean>;
   /** Dispatches a further job. Not undone when this attempt fails. */
   dispatch<I, O>(

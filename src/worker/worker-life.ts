@@ -3,7 +3,7 @@
  * link. Here stands what follows from what; each part knows only its own business.
  */
 import { hostname } from 'node:os';
-import type { ClaimedJob } from '../storage/claimed-job.js';
+import type { ClaimedJob, HeldLease } from '../storage/claimed-job.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
@@ -346,7 +346,14 @@ export class WorkerLife {
 
   async #renewNow(attempt: Attempt): Promise<boolean> {
     const { storage, incarnation, host } = this.#options;
-    const held = await storage.renew(incarnation, host.settings.leaseMs);
+    let held: readonly HeldLease[];
+    try {
+      held = await storage.renew(incarnation, host.settings.leaseMs);
+    } catch (error) {
+      // Storage that does not answer is no verdict on the lease, and no failure of the handler that asked.
+      host.logger.debug('the lease of a job could not be renewed now', { job: attempt.job.id, error });
+      return attempt.abortCause === null;
+    }
     const isHeld = held.some(({ id, token }) => id === attempt.job.id && token === attempt.job.token);
     if (!isHeld) this.runner.abort(attempt, 'lease-lost');
     return isHeld;

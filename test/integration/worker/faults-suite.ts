@@ -71,6 +71,25 @@ export function faultsSuite(engine: Engine): void {
       }
     }
 
+    it('tells a handler that asks for its lease nothing bad while storage does not answer', async () => {
+      await using fixture = await openEngine(engine);
+      const faulty = faultyStorage(fixture.storage);
+      const answers: boolean[] = [];
+      const ask = defineJob('ask', {
+        attempts: 1,
+        run: async ({ heartbeat }) => {
+          faulty.fail('renew', ['before', 'after']);
+          answers.push(await heartbeat(), await heartbeat(), await heartbeat());
+        },
+      });
+      await using millrace = new Millrace({ database: faulty.storage, jobs: [ask], ...settings });
+      await using worker = millrace.worker();
+      await worker.start();
+      const handle = await millrace.dispatch(ask, undefined);
+      await handle.result({ timeout: '10s' });
+      expect(answers).toEqual([true, true, true]);
+    });
+
     it('settles the rest of a batch of which storage refuses one row for good', {
       timeout: 30_000,
     }, async () => {
