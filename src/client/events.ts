@@ -22,6 +22,7 @@ export interface AttemptEventFacts extends JobEventFacts {
  * are hints for logs and metrics; what must not be missed is read from the job.
  */
 export interface MillraceEvents {
+  /** Not for a dispatch inside a transaction of yours, whose commit is not seen here. */
   'job:dispatched': JobEventFacts & { readonly deduplicated: boolean };
   'job:started': AttemptEventFacts;
   /** Its result is stored. */

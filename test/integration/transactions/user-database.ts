@@ -1,5 +1,3 @@
-import type { JobHandle } from '../../../src/client/job-handle.js';
-
 /** One transaction as a test writes it: steps that may have to be awaited are yielded. */
 export type Steps<T> = Generator<unknown, T, unknown>;
 
@@ -57,5 +55,3 @@ export function driveSync<T>(steps: Steps<T>): T {
 
 export const makeNotes = 'create table if not exists notes (text_of varchar(200) not null)';
 export const readNotes = 'select text_of from notes order by text_of';
-
-export type AnyHandle = JobHandle<unknown>;
