@@ -63,6 +63,7 @@ export function processSuite({ name, open }: ProcessSuiteOptions): void {
       await using _second = await on.start();
       const handle = await on.millrace.dispatch('act', { sleep: 4 * leaseMs });
       await handle.result({ timeout: '45s' });
+      await waitFor(() => on.events().length >= 3, { describe: 'the worker to tell of it' });
       expect(on.events().map(({ event }) => event)).toEqual(['start', 'end', 'completed']);
     });
 
