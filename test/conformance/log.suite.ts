@@ -87,21 +87,28 @@ export function logSuite(stage: Stage): void {
     expect(await texts(job.id)).toEqual([1, 2, 3, 4, 5, 6].map((seq) => `line ${seq}`));
   });
 
-  test('lines of a lease that is not the present one are dropped, those beside them kept', async () => {
+  test('lines of a lease that is neither the present nor the last one are dropped, others kept', async () => {
     const queue = stage.queue();
     const lost = await stage.running(queue);
     await stage.settle(lost, { kind: 'put-back', delayMs: 0, reason: 'drain' });
     const present = await stage.claimOne(queue);
     const ended = await stage.ended(stage.queue(), done);
+    // One that another hand has ended: no lease of it may write any more.
+    const called = await stage.running(stage.queue());
+    await stage.settle(called, { kind: 'put-back', delayMs: 0, reason: 'drain' });
+    await stage.storage.cancel(called.id);
     const unknown = { ...present, id: stage.newJob(queue).id };
     await stage.storage.appendLog([
       lineOf(lost, 1, { text: 'lost' }),
-      lineOf(ended, 1),
+      lineOf(ended, 1, { text: 'as it ended' }),
+      lineOf({ ...ended, token: present.token }, 2),
+      lineOf(called, 1),
       lineOf(unknown, 1),
       lineOf(present, 1, { text: 'present' }),
     ]);
     expect(await texts(present.id)).toEqual(['present']);
-    expect(await texts(ended.id)).toEqual([]);
+    expect(await texts(ended.id)).toEqual(['as it ended']);
+    expect(await texts(called.id)).toEqual([]);
     expect(await texts(unknown.id)).toEqual([]);
   });
 

@@ -87,9 +87,9 @@ function lend(state: MemoryState, job: MemoryJob, request: ClaimRequest, started
   job.reason = null;
   job.claimedAtMs = nowMs;
   job.workerId = request.workerId;
+  job.claimNumber = state.claims;
   job.lease = {
     token: request.token,
-    claimNumber: state.claims,
     alone: request.alone,
     untilMs: nowMs + request.leaseMs,
     started,

@@ -7,13 +7,11 @@ const maxBytes = 256 * 1024;
 
 export function appendLog(state: MemoryState, lines: readonly NewLogLine[]): void {
   for (const line of lines) {
-    const job = state.processing.get(line.id);
-    const lease = job?.lease;
-    if (job === undefined || lease?.token !== line.token || isRepeat(job, line) || isFull(job, line))
-      continue;
+    const job = state.jobs.get(line.id);
+    if (job === undefined || !isOfItsLease(job, line) || isRepeat(job, line) || isFull(job, line)) continue;
     job.log.push({
       token: line.token,
-      claimNumber: lease.claimNumber,
+      claimNumber: job.claimNumber,
       seq: line.seq,
       atMs: state.now(),
       kind: line.kind,
@@ -30,6 +28,11 @@ export function log(state: MemoryState, id: string, page: { after?: string; limi
     .filter((line) => line.claimNumber > claimNumber || (line.claimNumber === claimNumber && line.seq > seq))
     .slice(0, page.limit)
     .map((line) => lineOf(line));
+}
+
+/** The present one, or the one that ended the job: a line may come after a settlement inside the handler's transaction. */
+function isOfItsLease(job: MemoryJob, { token }: NewLogLine): boolean {
+  return (job.lease?.token ?? job.endedBy) === token;
 }
 
 function isRepeat(job: MemoryJob, line: NewLogLine): boolean {

@@ -8,8 +8,6 @@ import { SortedList } from './sorted-list.js';
 /** The lease of a processing job. */
 export interface MemoryLease {
   readonly token: LeaseToken;
-  /** Counts the claims of this storage; log lines are ordered by it. */
-  readonly claimNumber: number;
   readonly alone: boolean;
   untilMs: number;
   started: boolean;
@@ -47,6 +45,8 @@ export interface MemoryJob {
   finishedAtMs: number | null;
   workerId: string | null;
   lease: MemoryLease | null;
+  /** Of its newest lease: counts the claims of this storage; log lines are ordered by it. */
+  claimNumber: number;
   /** The token whose settlement ended it; null when another hand did. */
   endedBy: LeaseToken | null;
 }
@@ -180,6 +180,7 @@ export function newMemoryJob(job: NewJob, nowMs: number): MemoryJob {
     finishedAtMs: null,
     workerId: null,
     lease: null,
+    claimNumber: 0,
     endedBy: null,
   };
 }

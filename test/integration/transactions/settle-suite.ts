@@ -51,7 +51,8 @@ const statusOf = async ({ millrace }: SettleStage, id: string): Promise<string |
 const ended = (stage: SettleStage, id: string, status: string): Promise<unknown> =>
   waitFor(async () => (await statusOf(stage, id)) === status, { describe: `the job to be ${status}` });
 
-export function settleSuite(kind: UserKind): void {
+/** What takes seconds and is the same for all handles of an engine is left to a thorough run. */
+export function settleSuite(kind: UserKind, { isThorough }: { readonly isThorough: boolean }): void {
   describe.skipIf(!engineAvailable(kind.engine))(
     `[${kind.engine}] settleIn a transaction of ${kind.name}`,
     () => {
@@ -85,6 +86,23 @@ export function settleSuite(kind: UserKind): void {
         await waitFor(async () => (await handle.job())?.attempts === 1, { describe: 'the charged attempt' });
         expect(await handle.job()).toMatchObject({ status: 'pending', attempts: 1 });
         expect(await stage.user.notes()).toEqual([]);
+      });
+
+      it('keeps what the handler logged, before it and in it', async () => {
+        await using stage = await openStage(kind, async (context, user) => {
+          context.log.info('before');
+          await user.transaction(function* (tx) {
+            context.log.info('in it');
+            yield settle(context, tx);
+          });
+          context.log.info('after');
+        });
+        const handle = await stage.millrace.dispatch('move', 1);
+        await handle.result({ timeout: '10s' });
+        const texts = async (): Promise<string[]> =>
+          (await stage.millrace.log(handle.id)).map(({ text }) => text);
+        await waitFor(async () => (await texts()).length === 3, { describe: 'three lines' });
+        expect(await texts()).toEqual(['before', 'in it', 'after']);
       });
 
       it('may be called again in another transaction after a rollback', async () => {
@@ -125,28 +143,31 @@ export function settleSuite(kind: UserKind): void {
         }
       });
 
-      it('does not let the signal of a handler fire that goes on after its commit', async () => {
-        let aborted: unknown = 'never ended';
-        let release: () => void = () => undefined;
-        const released = new Promise<void>((resolve) => {
-          release = resolve;
-        });
-        await using stage = await openStage(kind, async (context, user) => {
-          await user.transaction(function* (tx) {
-            yield settle(context, tx, 'settled');
+      it.skipIf(!isThorough)(
+        'does not let the signal of a handler fire that goes on after its commit',
+        async () => {
+          let aborted: unknown = 'never ended';
+          let release: () => void = () => undefined;
+          const released = new Promise<void>((resolve) => {
+            release = resolve;
           });
-          await released;
-          aborted = context.signal.aborted;
-        });
-        const handle = await stage.millrace.dispatch('move', 1);
-        await handle.result({ timeout: '10s' });
-        // Longer than the looks at what this worker holds, once a second.
-        const seenAt = performance.now();
-        await waitFor(() => performance.now() - seenAt > 2_500, { describe: 'two looks at the leases' });
-        release();
-        await waitFor(() => aborted !== 'never ended', { describe: 'the end of the handler' });
-        expect(aborted).toBe(false);
-      });
+          await using stage = await openStage(kind, async (context, user) => {
+            await user.transaction(function* (tx) {
+              yield settle(context, tx, 'settled');
+            });
+            await released;
+            aborted = context.signal.aborted;
+          });
+          const handle = await stage.millrace.dispatch('move', 1);
+          await handle.result({ timeout: '10s' });
+          // Longer than the looks at what this worker holds, once a second.
+          const seenAt = performance.now();
+          await waitFor(() => performance.now() - seenAt > 2_500, { describe: 'two looks at the leases' });
+          release();
+          await waitFor(() => aborted !== 'never ended', { describe: 'the end of the handler' });
+          expect(aborted).toBe(false);
+        },
+      );
 
       it('releases what waits for the job, and not before the commit', async () => {
         await using stage = await openStage(kind, (context, user) => {

@@ -6,9 +6,11 @@ import type { Tables } from '../tables.js';
 export const logKinds: readonly LogLine['kind'][] = ['log', 'progress'];
 export const logLevels: readonly LogLine['level'][] = ['debug', 'info', 'warn', 'error'];
 
-/** The present leases of these jobs: id, token, claimed at, now. Index: by_id. */
+/** The present leases of these jobs, and those that ended them: id, token, claimed at, now. Index: by_id, primary of finals. */
 export function presentLeases(t: Tables, ids: readonly Sql[], now: Sql): Sql {
-  return sql`select id, token, claimed_at, ${now} from ${t.leases} force index (by_id) where id in ${list(ids)}`;
+  return sql`select id, token, claimed_at, ${now} from ${t.leases} force index (by_id) where id in ${list(ids)}
+    union all select id, token, claimed_at, ${now} from ${t.finals} force index (primary)
+    where id in ${list(ids)} and token is not null and claimed_at is not null`;
 }
 
 /** How much log each of these has: id, lines, bytes. Index: primary (prefix). */

@@ -3,8 +3,8 @@ import { nowMs, probe, type Schema, type Statement } from '../statement.js';
 export const logQueries = (s: Schema) =>
   ({
     /**
-     * Adds lines of leases that still hold, up to the caps of a job; repeated ones are left out before they are counted.
-     * Needs jobs_id, logs_line. $1 ids, $2 tokens, $3 seqs, $4 kinds, $5 levels, $6 texts, $7 offset, $8 most lines, $9 most bytes
+     * Adds lines of leases that still hold, or that ended their job, up to the caps of a job; repeated ones are left out before they are counted.
+     * Needs jobs_id, history_id, logs_line. $1 ids, $2 tokens, $3 seqs, $4 kinds, $5 levels, $6 texts, $7 offset, $8 most lines, $9 most bytes
      */
     append: {
       name: 'millrace_log_append',
@@ -13,8 +13,9 @@ export const logQueries = (s: Schema) =>
         select f.*, row_number() over w as lines, sum(octet_length(f.text)) over w as bytes from (
           select distinct on (n.id, n.seq) n.id as job, j.leases as lease, n.seq, n.kind, n.level, n.text, n.ord
             from unnest($1::uuid[], $2::uuid[], $3::int[], $4::text[], $5::text[], $6::text[]) with ordinality n(id, token, seq, kind, level, text, ord)
-            join ${s}.jobs j on ${probe('j.id', 'n.id')} and j.token = n.token
-           where (select l.seq from ${s}.logs l where l.job = j.id and l.lease = j.leases and l.seq = n.seq) is null
+            cross join lateral (select j.leases from ${s}.jobs j where ${probe('j.id', 'n.id')} and j.token = n.token
+              union all select h.leases from ${s}.history h where ${probe('h.id', 'n.id')} and h.token = n.token) j
+           where (select l.seq from ${s}.logs l where l.job = n.id and l.lease = j.leases and l.seq = n.seq) is null
            order by n.id, n.seq, n.ord) f
         window w as (partition by f.job order by f.ord)) c
       cross join lateral (select count(*) as lines, coalesce(sum(octet_length(l.text)), 0) as bytes from ${s}.logs l where l.job = c.job) had

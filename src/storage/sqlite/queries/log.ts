@@ -1,6 +1,6 @@
-/** Index jobs_id. */
+/** Index jobs_id. The present lease, or the one that ended the job. */
 export const leaseOf = `
-  select row, leases as lease from jobs indexed by jobs_id where id = ? and token = ? and status = 2`;
+  select row, leases as lease from jobs indexed by jobs_id where id = ? and token = ? and status >= 2`;
 
 /** Index job_log_line. */
 export const sizeOf = `
