@@ -42,6 +42,8 @@ export function claimRequest(over: Partial<ClaimRequest> = {}): ClaimRequest {
 /** Runs `work` with a plain client of the driver's. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
+  // It may still say goodbye when its database is dropped.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     return await work(client);

@@ -19,6 +19,8 @@ async function reader(
   url.password = 'reader';
   if (engine === 'postgres') {
     const client = new pg.Client({ connectionString: address });
+    // It may still say goodbye when its database is dropped.
+    client.on('error', () => undefined);
     await client.connect();
     await client.query(`create role ${user} login password 'reader'`);
     await client.query(`grant usage on schema millrace to ${user}`);
@@ -98,6 +100,8 @@ describe.skipIf(!engineAvailable('postgres'))('[postgres] a server that has beco
     });
     await millrace.open();
     const admin = new pg.Client({ connectionString: database.address });
+    // It may still say goodbye when its database is dropped.
+    admin.on('error', () => undefined);
     await admin.connect();
     await admin.query(`alter database ${name} set default_transaction_read_only = on`);
     await admin.query(

@@ -29,6 +29,8 @@ function postgresKind(name: string, open: Open): UserKind {
     isAwaited: true,
     async open(address) {
       const pool = new pg.Pool({ connectionString: address, max: 4 });
+      // It may still say goodbye when its database is dropped.
+      pool.on('error', () => undefined);
       // The database is dropped right after the pool has ended, maybe under a connection that is still saying goodbye.
       pool.on('connect', (client) => client.on('error', () => undefined));
       await pool.query(makeNotes);
