@@ -16,6 +16,7 @@ export type { AttemptEventFacts, EventName, JobEventFacts, MillraceEvents } from
 export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
 export type { JobContext, JobFacts } from './client/job-context.js';
 export type { JobDefinition, Upcast } from './client/job-definition.js';
+export type { JobFailure } from './client/job-failure.js';
 export type { JobHandle, ResultOptions } from './client/job-handle.js';
 export type {
   CommonJobOptions,
@@ -23,7 +24,7 @@ export type {
   JobOptionsWithSchema,
 } from './client/job-options.js';
 export type { InputOf, OutputOfJob, WaitOptions } from './client/job-types.js';
-export type { Job, JobListing } from './client/job-view.js';
+export type { Job, JobListing, JobLogLine } from './client/job-view.js';
 export type { JobsWhere, Moment } from './client/jobs-where.js';
 export type { Jsonified } from './client/jsonified.js';
 export { Millrace } from './client/millrace.js';
@@ -40,12 +41,11 @@ export type { ReasonCode } from './core/why-facts.js';
 export type { Duration } from './internal/duration.js';
 export type { ErrorCode } from './internal/error-codes.js';
 export { isMillraceError, MillraceError } from './internal/errors.js';
-export type { AttemptFailure, AttemptFailureKind, FailureRecord } from './internal/failure.js';
+export type { AttemptFailureKind, FailureRecord } from './internal/failure.js';
 export { createLineLogger, type LogFields, type Logger, type LogLevel } from './internal/logger.js';
 export { uuidv7 as newJobId } from './internal/uuid.js';
 export { version } from './internal/version.js';
 export type { RescueReport } from './maintenance/rescuer.js';
-export type { LogLine } from './storage/job-log.js';
 export type { QueueStats } from './storage/job-record.js';
 export type { FailedParentPolicy } from './storage/new-job.js';
 export { type CreateStorageOptions, createStorage } from './storage/open-storage.js';

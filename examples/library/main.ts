@@ -31,6 +31,7 @@ async function runUntilDone({ created }: Dispatched, index: JobHandle<IndexFacts
   const waiting = await jobsToRun();
   say(`${created} new ${created === 1 ? 'job' : 'jobs'}, ${waiting} to run`);
   const startedAt = performance.now();
+  const startedAtMs = Date.now();
   const finished: string[] = [];
   await using worker = library.worker({ concurrency: 8, stopTimeout: '5s' });
   const stop = new AbortController();
@@ -50,7 +51,7 @@ async function runUntilDone({ created }: Dispatched, index: JobHandle<IndexFacts
       await worker.idle();
     }
     const elapsedMs = performance.now() - startedAt;
-    say(speedLine(worker.counts.ended, elapsedMs, await latenciesOf(finished)));
+    say(speedLine(worker.counts.ended, elapsedMs, await latenciesOf(finished, startedAtMs)));
     return true;
   } catch (error) {
     if (stop.signal.aborted) return false;
@@ -65,11 +66,11 @@ async function jobsToRun(): Promise<number> {
   return pending + blocked + processing;
 }
 
-/** From due to done, by the clock of the database. */
-async function latenciesOf(ids: readonly string[]): Promise<number[]> {
+/** From due to done; of what an earlier run had left, from the start of this one. */
+async function latenciesOf(ids: readonly string[], startedAtMs: number): Promise<number[]> {
   const jobs = await Promise.all(ids.map((id) => library.job(id)));
   return jobs.flatMap((job) =>
-    job?.finishedAt == null ? [] : [job.finishedAt.getTime() - job.dueAt.getTime()],
+    job?.finishedAt == null ? [] : [job.finishedAt.getTime() - Math.max(job.dueAt.getTime(), startedAtMs)],
   );
 }
 

@@ -35,14 +35,18 @@ article table { display: block; overflow-x: auto; }
 export function pageOf(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
+<head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 ${head}<title>${title}</title>
 <style>${pageStyle}</style>
+</head>
+<body>
 <main>
 ${body}
 </main>
+</body>
 </html>
 `;
 }

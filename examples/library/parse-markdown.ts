@@ -1,5 +1,6 @@
+import GithubSlugger from 'github-slugger';
 import { Marked, type Token, type Tokens } from 'marked';
-import { escapeHtml, safeLink } from './escape-html.js';
+import { safeHtml } from './safe-html.js';
 
 export interface DocumentFacts {
   readonly title: string;
@@ -9,25 +10,21 @@ export interface DocumentFacts {
   readonly codeBlocks: number;
 }
 
-/** These documents were written by strangers: their own HTML is shown as text, and links lead to documents only. */
-const marked = new Marked({
-  gfm: true,
-  renderer: {
-    html: ({ text }) => escapeHtml(text),
-    image: ({ text }) => `<span class="image">${escapeHtml(text)}</span>`,
-    link({ href, tokens }) {
-      const text = this.parser.parseInline(tokens);
-      const target = safeLink(href);
-      return target === null ? text : `<a href="${target}" rel="noreferrer">${text}</a>`;
-    },
-  },
-});
-
 /** What a Markdown text is about and how long it is, and the text as HTML. */
 export function parseMarkdown(
   text: string,
   fallbackTitle: string,
 ): DocumentFacts & { readonly html: string } {
+  const slugger = new GithubSlugger();
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      heading({ tokens: inner, depth }) {
+        const id = slugger.slug(plainText(inner));
+        return `<h${depth} id="${id}">${this.parser.parseInline(inner)}</h${depth}>\n`;
+      },
+    },
+  });
   const tokens = marked.lexer(text);
   let title = '';
   let words = 0;
@@ -42,7 +39,8 @@ export function parseMarkdown(
     else if (token.type === 'code') codeBlocks += 1;
     else if (isLeafText(token)) words += countWords(token.text);
   });
-  return { title: title || fallbackTitle, words, headings, links, codeBlocks, html: marked.parser(tokens) };
+  const html = safeHtml(marked.parser(tokens));
+  return { title: title || fallbackTitle, words, headings, links, codeBlocks, html };
 }
 
 /** A text token of a list item holds the tokens that are counted themselves. */

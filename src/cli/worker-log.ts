@@ -16,9 +16,7 @@ export function workerLogger({ settings }: Setup, quietest: LogLevel): Logger {
 export function logSetup(setup: Setup, logger: Logger): void {
   for (const warning of setup.settings.warnings) logger.warn(warning);
   if (setup.jobs.length > 0) return;
-  const why =
-    setup.config === null
-      ? 'no millrace.config.ts was found from here upward'
-      : `${setup.config.file} lists no jobs`;
-  logger.warn(`this worker knows no jobs, so it will run none: ${why}. "millrace init" writes a config`);
+  // That a worker without jobs runs none is its own to say; here it is said why it has none.
+  if (setup.config !== null) logger.warn(`${setup.config.file} lists no jobs`);
+  else logger.warn('no millrace.config.ts was found from here upward; "millrace init" writes one');
 }

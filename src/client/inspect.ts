@@ -2,12 +2,12 @@ import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { MillraceError } from '../internal/errors.js';
 import type { SettingValues } from '../internal/settings.js';
-import type { LogLine } from '../storage/job-log.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { Storage } from '../storage/storage.js';
 import { parseJobId } from './control.js';
-import { type Job, type JobListing, toJob, toListing } from './job-view.js';
+import { type Job, type JobListing, type JobLogLine, toJob, toListing, toLogLine } from './job-view.js';
 import { filterOf, type JobsWhere, type ResolvedWhere, resolveWhere, whereKeys } from './jobs-where.js';
+import { lastProgress } from './last-progress.js';
 import { OptionProblems } from './option-problems.js';
 import { toWorkerListing, type WorkerListing } from './worker-view.js';
 
@@ -50,8 +50,9 @@ export class Inspector {
 
   async job(id: string): Promise<Job | null> {
     const jobId = parseJobId(id);
-    const record = await (await this.#storage()).job(jobId);
-    return record === null ? null : toJob(record);
+    const storage = await this.#storage();
+    const record = await storage.job(jobId);
+    return record === null ? null : toJob(record, await lastProgress(storage, record));
   }
 
   async jobs(options: JobsOptions = {}): Promise<JobsPage> {
@@ -89,7 +90,7 @@ export class Inspector {
     return records.map((record) => toWorkerListing(record, this.#settings));
   }
 
-  async log(id: string, options: LogOptions = {}): Promise<LogLine[]> {
+  async log(id: string, options: LogOptions = {}): Promise<JobLogLine[]> {
     const jobId = parseJobId(id);
     const problems = new OptionProblems('options of log');
     const given = problems.takeObject(options);
@@ -97,7 +98,11 @@ export class Inspector {
     const limit = limitOption(given['limit'] ?? largestPage, problems);
     const after = textOption('after', given['after'], problems);
     problems.throwIfAny();
-    return (await this.#storage()).log(jobId, { limit, ...(after === undefined ? {} : { after }) });
+    const lines = await (await this.#storage()).log(jobId, {
+      limit,
+      ...(after === undefined ? {} : { after }),
+    });
+    return lines.map(toLogLine);
   }
 }
 

@@ -1,9 +1,11 @@
 import type { JobStatus } from '../core/job-status.js';
-import { type AttemptFailure, parseFailures } from '../internal/failure.js';
 import { decodeJson } from '../internal/json.js';
 import type { StopRequest } from '../storage/claimed-job.js';
+import type { LogLine } from '../storage/job-log.js';
 import type { JobRecord, JobSummary } from '../storage/job-record.js';
 import { decodeOutput } from './codec.js';
+import { type JobFailure, jobFailures } from './job-failure.js';
+import type { JobProgress } from './progress-watcher.js';
 
 /** A job as lists show it. Times are of the database's clock. */
 export interface JobListing {
@@ -27,6 +29,16 @@ export interface JobListing {
   readonly tags: readonly string[];
 }
 
+/** A line that a handler wrote, or its progress as it was stored (`{"done":3,"total":10,"note":"…"}`). */
+export interface JobLogLine {
+  /** Position: pass the last one back as `after`. */
+  readonly cursor: string;
+  readonly at: Date;
+  readonly kind: 'log' | 'progress';
+  readonly level: LogLine['level'];
+  readonly text: string;
+}
+
 /** A job with all that is known of it. */
 export interface Job<Result = unknown> extends JobListing {
   readonly input: unknown;
@@ -37,8 +49,10 @@ export interface Job<Result = unknown> extends JobListing {
    * `{ $truncated: true, bytes, head }`.
    */
   readonly result: Result | undefined;
+  /** How far its handler said it is; null unless it runs and has said so. */
+  readonly progress: JobProgress | null;
   /** The failures kept: the first and the newest nine. */
-  readonly failures: readonly AttemptFailure[];
+  readonly failures: readonly JobFailure[];
   readonly outcome: 'skipped' | null;
   /** Why it is buried, cancelled or was put back. */
   readonly reason: string | null;
@@ -74,14 +88,15 @@ export function toListing(summary: JobSummary): JobListing {
   };
 }
 
-export function toJob(record: JobRecord): Job {
+export function toJob(record: JobRecord, progress: JobProgress | null): Job {
   const { outcome, reason, stopRequest, uniqueKey, retentionMs, alone, waitsFor } = record;
   return {
     ...toListing(record),
     input: decodeJson(record.payload, `payload of job ${record.id}`),
     version: record.version,
     result: decodeOutput(record.result, `result of job ${record.id}`),
-    failures: parseFailures(record.errors),
+    progress,
+    failures: jobFailures(record.errors),
     outcome,
     reason,
     stopRequest,
@@ -91,6 +106,10 @@ export function toJob(record: JobRecord): Job {
     alone,
     waitsFor,
   };
+}
+
+export function toLogLine({ cursor, atMs, kind, level, text }: LogLine): JobLogLine {
+  return { cursor, at: new Date(atMs), kind, level, text };
 }
 
 function dateOrNull(ms: number | null): Date | null {

@@ -3,7 +3,6 @@ import type { SettingValues } from '../internal/settings.js';
 import type { EventListener, TypedEvents } from '../internal/typed-events.js';
 import { version } from '../internal/version.js';
 import { type RescueReport, Rescuer } from '../maintenance/rescuer.js';
-import type { LogLine } from '../storage/job-log.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
@@ -46,7 +45,7 @@ import type {
   SyncDispatchArgumentsOf,
   WaitArgumentsOf,
 } from './job-types.js';
-import type { Job, JobListing } from './job-view.js';
+import type { Job, JobListing, JobLogLine } from './job-view.js';
 import type { Jsonified } from './jsonified.js';
 import { type MillraceOptions, resolveOptions } from './millrace-options.js';
 import { abortedBeforeDispatch } from './result-errors.js';
@@ -279,7 +278,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   }
 
   /** What the handler of a job logged, and its progress. */
-  log(id: string, options?: LogOptions): Promise<LogLine[]> {
+  log(id: string, options?: LogOptions): Promise<JobLogLine[]> {
     return this.#core.inspector.log(id, options);
   }
 
@@ -379,7 +378,11 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
   worker(options: WorkerOptions = {}): Worker {
     const { queue: queues, concurrency } = this.#core.settings;
-    const worker = new Worker(this.#workerHost(), { queues, concurrency, ...options });
+    const host = this.#workerHost();
+    if (host.definitions.size === 0) {
+      host.logger.warn('this worker knows no jobs, so it will run none: pass them as `jobs` to the client');
+    }
+    const worker = new Worker(host, { queues, concurrency, ...options });
     for (const known of this.#workers) if (known.deref() === undefined) this.#workers.delete(known);
     this.#workers.add(new WeakRef(worker));
     return worker;

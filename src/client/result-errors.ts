@@ -1,8 +1,9 @@
 import type { JobStatus } from '../core/job-status.js';
 import { formatDuration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
-import { type FailureRecord, parseFailures } from '../internal/failure.js';
+import type { FailureRecord } from '../internal/failure.js';
 import type { JobEnding } from '../storage/job-record.js';
+import { jobFailures } from './job-failure.js';
 
 /** The error of a handler as a waiter in another process can have it: its words, not its class. */
 function revive(record: FailureRecord): Error {
@@ -17,7 +18,7 @@ function revive(record: FailureRecord): Error {
 }
 
 export function failedError({ id, errors, reason }: JobEnding): MillraceError {
-  const failures = parseFailures(errors);
+  const failures = jobFailures(errors);
   const last = failures.at(-1);
   const why = last === undefined ? 'no failure was kept' : `${last.error.name}: ${last.error.message}`;
   return new MillraceError('job-failed', `job ${id} was buried (${reason ?? 'no reason given'}): ${why}`, {

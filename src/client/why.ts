@@ -7,7 +7,8 @@ import type { Storage } from '../storage/storage.js';
 import type { WorkerRecord } from '../storage/worker-record.js';
 import { parseJobId } from './control.js';
 import { type Job, toJob } from './job-view.js';
-import { progressOf } from './progress-watcher.js';
+import { lastProgress } from './last-progress.js';
+import type { JobProgress } from './progress-watcher.js';
 import { toWorkerListing } from './worker-view.js';
 
 /** One reason why a job is where it is. */
@@ -28,22 +29,26 @@ export interface Why {
 }
 
 const dayMs = 86_400_000;
-const logPage = 1000;
 const longestMessage = 300;
 
 /** What is known of the job, its queue and the workers at this moment, read one after the other. */
 export async function explain(storage: Storage, id: string, settings: SettingValues): Promise<Why | null> {
   const record = await storage.job(parseJobId(id));
   if (record === null) return null;
-  const reasons = whyReasons(await factsOf(storage, record, settings));
-  return { job: toJob(record), reasons: reasons.map(toWhyReason) };
+  const progress = await lastProgress(storage, record);
+  const reasons = whyReasons(await factsOf(storage, record, { settings, progress }));
+  return { job: toJob(record, progress), reasons: reasons.map(toWhyReason) };
 }
 
 function toWhyReason({ code, sentence, numbers, nextChangeAtMs }: Reason): WhyReason {
   return { code, sentence, numbers, nextChangeAt: nextChangeAtMs === null ? null : new Date(nextChangeAtMs) };
 }
 
-async function factsOf(storage: Storage, record: JobRecord, settings: SettingValues): Promise<WhyFacts> {
+async function factsOf(
+  storage: Storage,
+  record: JobRecord,
+  { settings, progress }: { readonly settings: SettingValues; readonly progress: JobProgress | null },
+): Promise<WhyFacts> {
   const workers = await storage.workers();
   const holder = workers.find(({ id }) => id === record.workerId);
   return {
@@ -54,7 +59,7 @@ async function factsOf(storage: Storage, record: JobRecord, settings: SettingVal
     ahead: record.status === 'pending' ? await storage.ahead(record.id) : null,
     workers: workers.flatMap((worker) => liveWorker(worker, settings)),
     holderSilentForMs: holder?.silentForMs ?? null,
-    progress: record.status === 'processing' ? await lastProgress(storage, record.id) : null,
+    progress: progress === null ? null : factOf(progress),
     keptForMs: record.status === 'buried' ? null : (record.retentionMs ?? settings.retentionDays * dayMs),
   };
 }
@@ -67,6 +72,10 @@ function whyJob(record: JobRecord): WhyJob {
     lastFailure:
       last === undefined ? null : { attempt: last.attempt, atMs: last.at, message: shortened(last.error) },
   };
+}
+
+function factOf({ done, total, note }: JobProgress): NonNullable<WhyFacts['progress']> {
+  return { done, total: total ?? null, note: note ?? null };
 }
 
 /** A message may have 8 KB; the whole of it stands in the job. */
@@ -86,17 +95,4 @@ async function parentsOf(storage: Storage, { waitsFor }: JobRecord): Promise<Why
   if (waitsFor.length === 0) return [];
   const statuses = new Map((await storage.endings(waitsFor)).map(({ id, status }) => [id, status]));
   return waitsFor.map((id) => ({ id, status: statuses.get(id) ?? null }));
-}
-
-/** A job keeps at most 1,000 lines, so this is one page or two. */
-async function lastProgress(storage: Storage, id: string): Promise<WhyFacts['progress']> {
-  let last: WhyFacts['progress'] = null;
-  let after: string | undefined;
-  for (;;) {
-    const page = await storage.log(id, { limit: logPage, ...(after === undefined ? {} : { after }) });
-    for (const { done, total, note } of page.flatMap(progressOf))
-      last = { done, total: total ?? null, note: note ?? null };
-    after = page.at(-1)?.cursor;
-    if (page.length < logPage || after === undefined) return last;
-  }
 }

@@ -14,6 +14,7 @@
  * A handler that still returns a value within the grace has done its work, and that counts (but never under a lost lease).
  */
 import type { RunnableJob } from '../client/job-definition.js';
+import { formatDuration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
 import type { ClaimedJob } from '../storage/claimed-job.js';
 import type { Settlement } from '../storage/settlement.js';
@@ -80,24 +81,22 @@ function reasonOf(cause: AbortCause, attempt: Attempt): MillraceError {
       const ms = Math.round(attempt.deadlineAtMs - attempt.startedAtMs);
       return new MillraceError(
         'attempt-timed-out',
-        `job ${id} (${name}): the attempt ran longer than its timeout of ${ms} ms`,
+        `the attempt ran longer than its timeout of ${formatDuration(ms)}`,
         { details },
       );
     }
     case 'cancelled':
-      return new MillraceError('job-cancelled', `job ${id} (${name}) was called off while it ran`, {
-        details,
-      });
+      return new MillraceError('job-cancelled', 'the job was called off while it ran', { details });
     case 'lease-lost':
       return new MillraceError(
         'lease-lost',
-        `job ${id} (${name}): this worker no longer holds the lease; whatever it returns is refused`,
+        'this worker no longer holds the lease of the job; whatever it returns is refused',
         { details },
       );
     case 'stopping':
       return new MillraceError(
         'worker-stopping',
-        `job ${id} (${name}): the worker stops and its deadline has come; the job goes back uncharged`,
+        'the worker stops and its deadline has come; the job goes back uncharged',
         { details },
       );
   }

@@ -1,7 +1,7 @@
-import type { Job } from '../../client/job-view.js';
-import type { AttemptFailure } from '../../internal/failure.js';
+import type { JobFailure } from '../../client/job-failure.js';
+import type { Job, JobLogLine } from '../../client/job-view.js';
+import type { JobProgress } from '../../client/progress-watcher.js';
 import { printable, printableBlock, printableJson } from '../../internal/printable.js';
-import type { LogLine } from '../../storage/job-log.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { paintOfStatus } from '../output/job-status-paint.js';
@@ -34,13 +34,13 @@ export const job: CommandSpec = {
   },
 };
 
-function logDocument({ atMs, kind, level, text }: LogLine) {
-  return { at: new Date(atMs), kind, level, text };
+function logDocument({ at, kind, level, text }: JobLogLine) {
+  return { at, kind, level, text };
 }
 
 interface Shown {
   readonly job: Job;
-  readonly log: readonly LogLine[];
+  readonly log: readonly JobLogLine[];
   readonly nowMs: number;
 }
 
@@ -73,6 +73,7 @@ function facts(found: Job, nowMs: number): [string, string][] {
       'taken',
       found.claimedAt === null ? '' : `${when(found.claimedAt)} by ${printable(found.workerId ?? 'unknown')}`,
     ],
+    ['progress', progressFact(found.progress)],
     ['ended', when(found.finishedAt)],
     ['lease', found.leaseUntil === null ? '' : `until ${when(found.leaseUntil)}`],
     ['reason', printable(found.reason ?? '')],
@@ -94,18 +95,18 @@ function block(terminal: Terminal, title: string, value: unknown): void {
   terminal.line(`  ${terminal.style.dim(title.padEnd(10))} ${shown.replaceAll('\n', `\n${' '.repeat(13)}`)}`);
 }
 
-function printFailure(terminal: Terminal, failure: AttemptFailure, nowMs: number): void {
+function printFailure(terminal: Terminal, failure: JobFailure, nowMs: number): void {
   const { style } = terminal;
   const { kind, attempt, at, error } = failure;
-  const head = `attempt ${attempt} ${kind} ${relativeTime(at, nowMs)}`;
+  const head = `attempt ${attempt} ${kind} ${relativeTime(at.getTime(), nowMs)}`;
   terminal.line(`  ${style.bad(head)}: ${printable(`${error.name}: ${error.message}`)}`);
   const stack = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
   for (const line of stack.slice(0, 5)) terminal.line(`    ${style.dim(printable(line.trim()))}`);
 }
 
-function printLogLine(terminal: Terminal, { atMs, kind, level, text }: LogLine): void {
+function printLogLine(terminal: Terminal, { at, kind, level, text }: JobLogLine): void {
   const { style } = terminal;
-  const time = style.dim(new Date(atMs).toISOString());
+  const time = style.dim(at.toISOString());
   const paint = { debug: style.dim, info: (word: string) => word, warn: style.warning, error: style.bad }[
     level
   ];
@@ -113,13 +114,18 @@ function printLogLine(terminal: Terminal, { atMs, kind, level, text }: LogLine):
   terminal.line(`    ${time} ${paint((kind === 'progress' ? '' : level).padEnd(5))} ${words}`);
 }
 
-/** `{"done":3,"total":10,"note":"…"}` as `3/10 (30 %) …`. */
+/** As `3/10 (30 %) resizing`. */
+function progressFact(progress: Pick<JobProgress, 'done' | 'total' | 'note'> | null): string {
+  if (progress === null) return '';
+  const { done, total, note } = progress;
+  const share = total === undefined || total === 0 ? '' : `/${total} (${Math.floor((done / total) * 100)} %)`;
+  return printable(`${done}${share}${note === undefined ? '' : ` ${note}`}`);
+}
+
+/** Of a line of the log: `{"done":3,"total":10,"note":"…"}`. */
 function progressText(text: string): string {
   try {
-    const { done, total, note } = JSON.parse(text) as { done: number; total?: number; note?: string };
-    const share =
-      total === undefined || total === 0 ? '' : `/${total} (${Math.floor((done / total) * 100)} %)`;
-    return printable(`${done}${share}${note === undefined ? '' : ` ${note}`}`);
+    return progressFact(JSON.parse(text) as JobProgress);
   } catch {
     // Written by another version: shown as it is.
     return printable(text);

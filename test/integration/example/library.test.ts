@@ -113,7 +113,7 @@ describe('[sqlite] the library', () => {
       '@scope/name/README.md': '# Scoped',
       '@scope/name/docs/GUIDE.MD': '# Guide',
       'hostile/README.md':
-        '# <script>alert(1)</script> & "quotes"\n\n<img src=x onerror=alert(1)>\n\n[x](javascript:alert(1))',
+        '# <script>alert(1)</script> & "quotes"\n\n<p align="center"><img src=x alt="a & b" onerror=alert(1)></p>\n\n[x](javascript:alert(1))\n\n## Part\n\n[down](#part)',
       'plain/index.js': 'not a document',
     });
     const first = await library.run();
@@ -131,7 +131,10 @@ describe('[sqlite] the library', () => {
     expect(page).not.toMatch(/<script|<img|javascript:/);
     const hostile = readdirSync(join(library.output, 'pages/hostile'))[0] ?? '';
     const hostilePage = await readFile(join(library.output, 'pages/hostile', hostile), 'utf8');
-    expect(hostilePage).not.toMatch(/<script>alert|<img|href="javascript:/);
+    expect(hostilePage).not.toMatch(/<script|<img|onerror|href="javascript:/);
+    expect(hostilePage).toContain('<span class="image">a &amp; b</span>');
+    expect(hostilePage).toContain('<h2 id="part">Part</h2>');
+    expect(hostilePage).toContain('href="#part"');
 
     const second = await library.run();
     expect(second).toMatchObject({ code: 0 });

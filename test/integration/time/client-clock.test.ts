@@ -58,7 +58,7 @@ for (const engine of ['sqlite', 'postgres', 'mysql'] as const) {
           async () => {
             const handle = await millrace.dispatch(fail, undefined);
             await handle.result({ timeout: '10s' }).catch(() => undefined);
-            return Math.abs(((await handle.job())?.failures[0]?.at ?? 0) - trueNow) < 60_000;
+            return Math.abs(((await handle.job())?.failures[0]?.at.getTime() ?? 0) - trueNow) < 60_000;
           },
           { describe: 'failures to be written down by the time of the database' },
         );
