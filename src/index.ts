@@ -35,6 +35,7 @@ export type { UniqueOption } from './client/unique-option.js';
 export type { Why, WhyReason } from './client/why.js';
 export type { WorkerListing } from './client/worker-view.js';
 export type { Backoff, BackoffType } from './core/backoff.js';
+export type { JobLane } from './core/job-lane.js';
 export type { JobStatus } from './core/job-status.js';
 export type { Priority } from './core/priority.js';
 export type { ReasonCode } from './core/why-facts.js';

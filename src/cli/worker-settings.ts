@@ -4,6 +4,7 @@ import { type SettingName, settingFlag } from '../internal/settings.js';
 export const workerSettingNames: readonly SettingName[] = [
   'queue',
   'concurrency',
+  'processLanes',
   'maxExecutionTime',
   'stopTimeout',
   'killGrace',

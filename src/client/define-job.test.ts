@@ -24,6 +24,7 @@ describe('defineJob', () => {
       attempts: 7,
       backoff: 'fixed',
       timeout: '30s',
+      lane: 'process',
       retention: '1d',
       unique: { period: '1h' },
       run: () => 1,
@@ -35,10 +36,16 @@ describe('defineJob', () => {
       maxAttempts: 7,
       backoff: { type: 'fixed', baseMs: 5000 },
       timeoutMs: 30_000,
+      lane: 'process',
       retentionMs: 86_400_000,
       unique: { key: null, scope: 'period', periodMs: 3_600_000 },
     });
-    expect(defineJob('bare', {})).toMatchObject({ queue: undefined, maxAttempts: undefined, unique: null });
+    expect(defineJob('bare', {})).toMatchObject({
+      queue: undefined,
+      maxAttempts: undefined,
+      lane: 'inline',
+      unique: null,
+    });
   });
 
   it('makes a frozen definition that is known by its mark', () => {
@@ -54,7 +61,7 @@ describe('defineJob', () => {
       timeout: '30',
       priority: 'higher',
       quue: 'x',
-      lane: 'process',
+      lane: 'thread',
       input: {},
       run: 5,
       unique: { while: 'running', period: 5, on: 1 },
@@ -62,7 +69,7 @@ describe('defineJob', () => {
     expect(code).toBe('option-invalid');
     expect(problems).toHaveLength(10);
     expect(String(problems)).toMatch(/no option "quue". Did you mean "queue"\?/);
-    expect(String(problems)).toMatch(/no option "lane"/);
+    expect(String(problems)).toMatch(/option "lane": expected 'inline' or 'process', got "thread"/);
     expect(String(problems)).toMatch(/"unique.on"/);
     expect(String(problems)).toMatch(/contradict/);
   });

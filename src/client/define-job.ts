@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { resolveBackoff } from '../core/backoff.js';
+import { defaultLane, parseJobLane } from '../core/job-lane.js';
 import { parseJobName } from '../core/job-name.js';
 import { parseTags } from '../core/job-tags.js';
 import { defaultPriority, parsePriority } from '../core/priority.js';
@@ -30,6 +31,7 @@ const known = [
   'attempts',
   'backoff',
   'timeout',
+  'lane',
   'unique',
   'retention',
   'run',
@@ -102,7 +104,8 @@ function resolve(
   given: Readonly<Record<string, unknown>>,
   problems: OptionProblems,
 ): JobDefinition {
-  const { input, output, queue, tags, upcast, priority, attempts, backoff, timeout, retention, run } = given;
+  const { input, output, queue, tags, upcast, priority, attempts, backoff, timeout, lane, retention, run } =
+    given;
   const optional = <T>(value: unknown, parse: () => T): T | undefined =>
     value === undefined ? undefined : problems.attempt(parse, undefined);
   if (run !== undefined && typeof run !== 'function') {
@@ -121,6 +124,7 @@ function resolve(
     timeoutMs: optional(timeout, () =>
       parseDuration(timeout, { name: 'option "timeout"', min: shortestTimeoutMs }),
     ),
+    lane: optional(lane, () => parseJobLane(lane)) ?? defaultLane,
     retentionMs: optional(retention, () => parseDuration(retention, { name: 'option "retention"' })) ?? null,
     unique: resolveUnique(given['unique'], problems),
     ...(typeof run === 'function' ? { run: run as NonNullable<JobDefinition['run']> } : {}),

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ResolvedBackoff } from '../core/backoff.js';
+import type { JobLane } from '../core/job-lane.js';
 import type { JobContext } from './job-context.js';
 import type { ResolvedUnique } from './unique-option.js';
 
@@ -33,6 +34,8 @@ export interface JobDefinition<
   readonly maxAttempts: number | undefined;
   readonly backoff: ResolvedBackoff | undefined;
   readonly timeoutMs: number | undefined;
+  /** The kind of slot that its jobs run in. */
+  readonly lane: JobLane;
   /** Null: the system's retention. */
   readonly retentionMs: number | null;
   readonly unique: ResolvedUnique | null;

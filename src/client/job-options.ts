@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Backoff } from '../core/backoff.js';
+import type { JobLane } from '../core/job-lane.js';
 import type { Priority } from '../core/priority.js';
 import type { Duration } from '../internal/duration.js';
 import type { JobContext } from './job-context.js';
@@ -27,6 +28,11 @@ export interface CommonJobOptions<Input> {
   readonly backoff?: Backoff | undefined;
   /** Time limit of one attempt. @default setting `maxExecutionTime`, 5 minutes */
   readonly timeout?: Duration | undefined;
+  /**
+   * Where it runs: `inline` in the worker, or `process` in a child process, which a crash, a leak or an endless loop ends
+   * alone. For `process` the worker is told its module. @default 'inline'
+   */
+  readonly lane?: JobLane | undefined;
   /** At most one of the same at a time. @default false */
   readonly unique?: UniqueOption<Input> | undefined;
   /** How long the job is kept once completed or cancelled. @default setting `retentionDays`, 7 days */

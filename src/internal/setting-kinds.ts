@@ -90,6 +90,37 @@ export function countSetting<Unit extends 'count' | 'days'>(
   };
 }
 
+/** A number, fractions included, or a word that stands for one that is found out or for none. */
+export function numberOrWordSetting<const Word extends string, Default extends number | Word>(
+  about: Described & {
+    default: Default;
+    word: Word;
+    min: number;
+    max: number;
+    /** Whether only whole numbers will do. */
+    whole: boolean;
+  },
+): Setting<number | Word, 'count'> {
+  const { env, meaning, word, min, max, whole } = about;
+  const expected = `${word}, or a ${whole ? 'whole ' : ''}number from ${min} to ${max}`;
+  return {
+    env,
+    meaning,
+    default: about.default,
+    unit: 'count',
+    expected,
+    format: String,
+    parse(raw, isText) {
+      if (typeof raw === 'string' && raw.trim().toLowerCase() === word) return word;
+      const value = isText && typeof raw === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(raw) ? Number(raw) : raw;
+      const isNumber =
+        typeof value === 'number' && (whole ? Number.isInteger(value) : Number.isFinite(value));
+      if (!isNumber || value < min || value > max) throw refused(expected, raw);
+      return value;
+    },
+  };
+}
+
 const bytesOfUnit = { B: 1, KB: 1024, MB: 1024 ** 2 } as const;
 
 /** A size: a number of bytes, or a text with KB or MB of 1024. */

@@ -3,6 +3,7 @@ import {
   choiceSetting,
   countSetting,
   durationSetting,
+  numberOrWordSetting,
   queueListSetting,
   type Setting,
   type SettingUnit,
@@ -50,6 +51,60 @@ export const settings = Object.freeze({
     max: largestConcurrency,
     unit: 'count',
     meaning: 'How many jobs a worker runs at once.',
+  }),
+  maxConcurrent: numberOrWordSetting({
+    env: 'MAX_CONCURRENT',
+    default: 'none',
+    word: 'none',
+    min: 1,
+    max: largestConcurrency,
+    whole: true,
+    meaning:
+      'How many jobs a worker runs at once over all its lanes, in place of the concurrency and of lanes reckoned by processors: process lanes that are asked for are filled first, inline gets the rest.',
+  }),
+  processLanes: numberOrWordSetting({
+    env: 'MILLRACE_PROCESS_LANES',
+    default: 'auto',
+    word: 'auto',
+    min: 0,
+    max: 64,
+    whole: true,
+    meaning:
+      'How many child processes a worker runs jobs with lane "process" in, one job each. auto: by the CPU budget where a job asks for one, else none.',
+  }),
+  workerCpuBudget: numberOrWordSetting({
+    env: 'WORKER_CPU_BUDGET',
+    default: 'auto',
+    word: 'auto',
+    min: 0.1,
+    max: 4096,
+    whole: false,
+    meaning:
+      'How many cores a worker may reckon with when it sizes its lanes. auto: the smallest of every cgroup quota, cpuset and the affinity.',
+  }),
+  workerLaneCores: countSetting({
+    env: 'WORKER_LANE_CORES',
+    default: 4,
+    min: 1,
+    max: 1024,
+    unit: 'count',
+    meaning: 'How many cores one process or browser lane is reckoned to need.',
+  }),
+  workerMaxLanes: countSetting({
+    env: 'WORKER_MAX_LANES',
+    default: 2,
+    min: 1,
+    max: 64,
+    unit: 'count',
+    meaning: 'The most lanes of a kind that are made by the CPU budget.',
+  }),
+  laneMaxMemory: sizeSetting({
+    env: 'MILLRACE_LANE_MAX_MEMORY',
+    defaultBytes: 512 * 1024 ** 2,
+    minBytes: 128 * 1024 ** 2,
+    maxBytes: 1024 ** 4,
+    meaning:
+      'How much resident memory the child of a process lane may take; above it the child is killed and replaced, and its job counts a death.',
   }),
   attempts: countSetting({
     env: 'MILLRACE_ATTEMPTS',

@@ -22,6 +22,12 @@ describe('resolveSettings', () => {
       databaseTimeoutMs: 30_000,
       queue: ['default'],
       concurrency: 10,
+      maxConcurrent: 'none',
+      processLanes: 'auto',
+      workerCpuBudget: 'auto',
+      workerLaneCores: 4,
+      workerMaxLanes: 2,
+      laneMaxMemoryBytes: 536_870_912,
       attempts: 3,
       retryBackoff: 'exponential',
       maxExecutionTimeMs: 300_000,
@@ -71,6 +77,23 @@ describe('resolveSettings', () => {
     expect(resolveSettings({ config: { killGrace: 2000 } }).values.killGraceMs).toBe(2000);
     expect(resolveSettings({ env: { MILLRACE_KILL_GRACE: '250ms' } }).values.killGraceMs).toBe(250);
     expect(problemsOf({ config: { killGrace: '2' } })).toHaveLength(1);
+  });
+
+  it('reads numbers that a word may stand for', () => {
+    const env = { WORKER_CPU_BUDGET: '1.5', MAX_CONCURRENT: ' 3 ', MILLRACE_PROCESS_LANES: 'AUTO' };
+    expect(resolveSettings({ env }).values).toMatchObject({
+      workerCpuBudget: 1.5,
+      maxConcurrent: 3,
+      processLanes: 'auto',
+    });
+    expect(resolveSettings({ config: { processLanes: 0, workerCpuBudget: 'auto' } }).values).toMatchObject({
+      processLanes: 0,
+      workerCpuBudget: 'auto',
+    });
+    expect(problemsOf({ env: { WORKER_CPU_BUDGET: 'all', MAX_CONCURRENT: '2.5' } })).toEqual([
+      'MAX_CONCURRENT: expected none, or a whole number from 1 to 1000, got "2.5"',
+      'WORKER_CPU_BUDGET: expected auto, or a number from 0.1 to 4096, got "all"',
+    ]);
   });
 
   it('reads sizes, choices and lists', () => {

@@ -77,8 +77,9 @@ defineJob('wrong-output', {
   // @ts-expect-error the schema wants a number
   run: () => ({ n: 'no' }),
 });
-// @ts-expect-error an option of a later release does not exist yet
 defineJob('lane', { lane: 'process', run: () => 1 });
+// @ts-expect-error there is no such lane
+defineJob('thread', { lane: 'thread', run: () => 1 });
 // @ts-expect-error attempts is a number
 defineJob('attempts', { attempts: '5', run: () => 1 });
 
