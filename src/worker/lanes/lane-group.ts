@@ -1,0 +1,49 @@
+import type { LaneKind } from '../../core/lane-kind.js';
+import type { Lane, LaneSnapshot, LaneState } from './lane.js';
+
+/** The lanes of one kind in a worker, as one thing with free places. */
+export class LaneGroup {
+  readonly kind: LaneKind;
+  readonly #lanes: readonly Lane[];
+
+  constructor(kind: LaneKind, lanes: readonly Lane[]) {
+    this.kind = kind;
+    this.#lanes = lanes;
+  }
+
+  /** Lanes that take work: idle or busy now. */
+  get size(): number {
+    return this.#count('idle') + this.#count('busy');
+  }
+
+  get free(): number {
+    return this.#count('idle');
+  }
+
+  /** Lanes of which it will be known in a moment whether they take work. */
+  get starting(): number {
+    return this.#count('starting');
+  }
+
+  /** An idle lane, in the order of their numbers; null when there is none. It is the caller's only by `run`, at once. */
+  idle(): Lane | null {
+    return this.#lanes.find(({ state }) => state === 'idle') ?? null;
+  }
+
+  /** Side by side; resolves once each is idle or quarantined. */
+  async start(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.start()));
+  }
+
+  async stop(options: { readonly deadlineMs: number }): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.stop(options)));
+  }
+
+  snapshots(): LaneSnapshot[] {
+    return this.#lanes.map((lane) => lane.snapshot());
+  }
+
+  #count(state: LaneState): number {
+    return this.#lanes.filter((lane) => lane.state === state).length;
+  }
+}

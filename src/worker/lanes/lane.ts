@@ -1,0 +1,106 @@
+/**
+ * A lane: one execution slot that is a resource of its own, a child process or a slot that owns a Chrome. It takes one
+ * attempt at a time. (Inline slots are no resource and so no lanes in this sense: see `runner.ts`.)
+ *
+ *   stopped ──start──▶ starting ──is well──▶ idle ⇄ busy (one attempt)
+ *                        ▲  └──fails again and again──▶ quarantined (takes nothing, says why, is probed) ──is well──▶ idle
+ *                        └──── died ◀── idle, busy
+ *   any ──stop──▶ stopping ──▶ stopped
+ *
+ * Who does what:
+ * - The lane keeps itself well: it restarts what died, slows down, quarantines, kills what ignores an abort after its
+ *   grace, and never gives out what it has not seen alive. Each change of state is told by `LanePorts.onChange`.
+ * - The runner decides which attempt runs, when it times out or is called off (`abort`), and settles what the lane answers.
+ *   A lane never speaks to storage about leases.
+ *
+ * Promises: `start`, `run` and `stop` never reject and each ends within a bounded time after its cause (an abort ends `run`
+ * within the grace and a kill). A death costs the attempt in this lane and nothing else.
+ */
+import type { LaneKind } from '../../core/lane-kind.js';
+import type { Logger } from '../../internal/logger.js';
+import type { Settlement } from '../../storage/settlement.js';
+import type { Attempt } from '../attempt.js';
+import type { ContextPorts } from '../attempt-context.js';
+
+export type LaneState = 'starting' | 'idle' | 'busy' | 'quarantined' | 'stopping' | 'stopped';
+
+/** What is told of a lane to operators: plain data. */
+export interface LaneSnapshot {
+  /** From 1, within its kind. */
+  readonly number: number;
+  readonly kind: LaneKind;
+  readonly state: LaneState;
+  readonly job: {
+    readonly id: string;
+    readonly name: string;
+    readonly attempt: number;
+    /** Epoch ms of this machine. */
+    readonly startedAtMs: number;
+  } | null;
+  readonly pid: number | null;
+  readonly restarts: number;
+  readonly jobsDone: number;
+  readonly rssBytes: number | null;
+  /** Why it is quarantined or restarts; null when it is well. */
+  readonly note: string | null;
+}
+
+/** What an attempt used up. */
+export interface LaneUsage {
+  readonly cpuMs: number;
+  readonly peakRssBytes: number;
+}
+
+export type LaneEnding =
+  /** The attempt ended by itself. Settlement null: its lease is lost and nothing is to be settled. */
+  | { readonly kind: 'settled'; readonly settlement: Settlement | null; readonly usage: LaneUsage | null }
+  /** The lane died under it, or killed what ignored an abort (then `attempt.abortCause` says what is settled). */
+  | {
+      readonly kind: 'died';
+      readonly exitCode: number | null;
+      readonly signal: string | null;
+      /** In words: `exited with code 134`, `used more than its 512 MB`. */
+      readonly reason: string;
+      /** The end of what it wrote to stderr: printable, at most 2 KB; empty when it wrote nothing. */
+      readonly tail: string;
+      readonly usage: LaneUsage | null;
+    }
+  /** It could not begin: nothing ran, so nothing is charged and no death is counted; the job is put back. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface Lane {
+  readonly kind: LaneKind;
+  readonly number: number;
+  readonly state: LaneState;
+  /** Resolves once it is idle, quarantined or stopped. */
+  start(): Promise<void>;
+  /** Only while `idle`; busy until it resolves. */
+  run(attempt: Attempt): Promise<LaneEnding>;
+  /** `attempt.abortCause` is set: fires its signal in the lane, and after the grace kills the group. Idempotent. */
+  abort(attempt: Attempt): void;
+  /** Ends what it runs, which is then told as `died`; within the time given. */
+  stop(options: { readonly deadlineMs: number }): Promise<void>;
+  snapshot(): LaneSnapshot;
+}
+
+/** What a lane has of its worker. */
+export interface LanePorts {
+  /** For contexts: log, dispatch, renew and settle, in the name of an attempt. */
+  readonly context: ContextPorts;
+  readonly workerId: string;
+  readonly maxPayloadBytes: number;
+  readonly killGraceMs: number;
+  readonly logger: Logger;
+  readonly random: () => number;
+  /** Best knowledge of the database's clock, epoch ms. */
+  readonly now: () => number;
+  /** A lane changed its state: it may be free, or gone. */
+  readonly onChange: () => void;
+}
+
+/** Brings the lanes of one kind into a worker. A kind registers itself by being in the worker's list of sources. */
+export interface LaneSource {
+  readonly kind: LaneKind;
+  /** Makes them, not yet started; called once for each start of the worker. */
+  create(ports: LanePorts): readonly Lane[];
+}
