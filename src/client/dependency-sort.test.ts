@@ -16,6 +16,9 @@ const job = (id: string, ...parents: string[]): NewJob => ({
   unique: null,
   idempotency: null,
   after: parents.length === 0 ? null : { ids: parents, onFailure: 'bury' },
+  limit: null,
+  cost: 1,
+  requires: [],
 });
 
 describe('the order of a bulk dispatch', () => {

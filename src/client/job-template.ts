@@ -4,6 +4,7 @@ import { sha256Hex } from '../internal/hash.js';
 import { canonicalJson } from '../internal/json.js';
 import type { SettingValues } from '../internal/settings.js';
 import { uuidv7 } from '../internal/uuid.js';
+import { unbounded } from '../storage/job-limit.js';
 import type { NewJob } from '../storage/new-job.js';
 import type { ResolvedDispatch } from './dispatch-options.js';
 import { type JobDefinition, type RunnableJob, versionOf } from './job-definition.js';
@@ -71,6 +72,7 @@ export function plainJob(template: JobTemplate, payload: string, input: unknown)
     unique: template.unique === null ? null : uniqueKeyOf(template.name, template.unique, input),
     idempotency: null,
     after: null,
+    ...unbounded,
   };
 }
 
@@ -100,5 +102,6 @@ export function jobWithOptions(
             inputHash: sha256Hex(`${template.name}\n${canonicalJson(input)}`),
           },
     after: options.after,
+    ...unbounded,
   };
 }

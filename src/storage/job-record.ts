@@ -1,5 +1,6 @@
 import type { JobStatus } from '../core/job-status.js';
 import type { StopRequest } from './claimed-job.js';
+import type { JobLimit } from './job-limit.js';
 import type { BuryReason } from './settlement.js';
 
 /** A job as lists show it: no payload, no result, no errors. Times are epoch ms of the database's clock. */
@@ -47,6 +48,9 @@ export interface JobRecord extends JobSummary {
   readonly retentionMs: number | null;
   /** Jobs it still waits for. Empty unless blocked. */
   readonly waitsFor: readonly string[];
+  readonly limit: JobLimit | null;
+  readonly cost: number;
+  readonly requires: readonly string[];
 }
 
 /** What holds for every job of a list. Status, queue, name and tag are looked up; the rest is looked at row by row. */
@@ -100,7 +104,7 @@ export interface QueueStats {
   readonly paused: boolean;
   /** Pending in all. */
   readonly pending: number;
-  /** Of them due now and allowed to run by an ordinary claim (0 while paused): exactly what a worker that knows every name can take. */
+  /** Of them due now and allowed to run by an ordinary claim (0 while paused): exactly what a worker that knows every name can take, as far as limits, budgets and labels let it. */
   readonly claimable: number;
   readonly blocked: number;
   readonly processing: number;

@@ -1,3 +1,5 @@
+import type { JobLimit } from './job-limit.js';
+
 /** What becomes of a dependent when a job it waits for does not complete. */
 export type FailedParentPolicy = 'bury' | 'cancel' | 'run';
 
@@ -44,6 +46,11 @@ export interface NewJob {
   } | null;
   /** Jobs it waits for; ids may name jobs of this dispatch that stand earlier in the same call. */
   readonly after: { readonly ids: readonly string[]; readonly onFailure: FailedParentPolicy } | null;
+  readonly limit: JobLimit | null;
+  /** Its weight against budgets, whole, 1 … 1,000,000; 1 is ordinary. */
+  readonly cost: number;
+  /** Labels that a worker must have, all of them: at most 10, each 1 to 100 characters of a queue name; sorted, none twice. */
+  readonly requires: readonly string[];
 }
 
 /** What became of one `NewJob`; a refused row never fails its neighbours. */

@@ -10,13 +10,15 @@ export type Settlement = Lease &
     | { readonly kind: 'completed'; readonly result: string | null; readonly outcome?: 'skipped' }
     /** Charged: attempts + 1, due again after `delayMs`. */
     | { readonly kind: 'retry'; readonly delayMs: number; readonly errors: string }
-    /** Charged: attempts + 1. */
+    /** Charged: attempts + 1; with the reason `poison` deaths + 1 instead. */
     | { readonly kind: 'buried'; readonly reason: BuryReason; readonly errors: string }
     | { readonly kind: 'cancelled'; readonly reason: string | null }
     /** The handler asked for a later time. Not charged. */
     | { readonly kind: 'snoozed'; readonly delayMs: number }
     /** The worker could not run it. Not charged. `reason` is kept for `why`. */
     | { readonly kind: 'put-back'; readonly delayMs: number; readonly reason: string }
+    /** Its lane died under it. Not charged: deaths + 1, due after `delayMs`; `alone`: from then on it runs only by a claim with `alone`. */
+    | { readonly kind: 'died'; readonly delayMs: number; readonly alone: boolean; readonly errors: string }
   );
 
 export type BuryReason = 'attempts-exhausted' | 'non-retriable' | 'poison' | 'operator' | 'parent-failed';

@@ -19,7 +19,11 @@
  * - Texts come back as they were given. They hold no NUL and no lone surrogate (JSON escapes them; the worker makes what
  *   handlers say printable): some engines refuse such a text, and a refused settlement would keep its job from ending.
  * - Order: priority (high first), then due time, then id. Nothing that can't run (not due, blocked, paused queue, unknown
- *   name, must run alone) hides or delays what can.
+ *   name, must run alone, full limit, used budget, missing label) hides or delays what can.
+ * - Limits and budgets hold exactly, whoever claims at the same time; what they count is leases, so an ending or a lease
+ *   that is taken back gives its place free in the same step (`job-limit.ts`).
+ * - Keys of one group take turns: where a job of a group comes next (at its priority, by due time and id), the key that
+ *   was served longest ago goes in its place, with its own first job; a key never served before goes first.
  *
  * What ends a job ends it for those that wait: completed counts as met; buried, cancelled and deleted act by each
  * dependent's policy, at once and on down (`reason` is then `parent-failed`, nothing is charged). An ending counts once: a
@@ -32,7 +36,9 @@
  */
 import type { JobStatus } from '../core/job-status.js';
 import type { Capabilities } from './capabilities.js';
-import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from './claimed-job.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from './claimed-job.js';
+import type { HandlerProfile, ProfileNote } from './handler-profile.js';
+import type { LimitState } from './job-limit.js';
 import type { LogLine, NewLogLine } from './job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from './job-record.js';
 import type { EnqueueOutcome, NewJob } from './new-job.js';
@@ -73,7 +79,7 @@ export interface Storage {
   withinSync(tx: unknown): SyncTransactionQueue;
 
   // ── the life of a lease ───────────────────────────────────────────────────────────────────────────────────────
-  /** Takes due jobs in order. A repeat of a token returns those of its jobs that are still held under it, and takes none; when none is, it is a fresh claim. */
+  /** Takes due jobs in order, take by take. A repeat of a token returns those of its jobs that are still held under it (turns of keys left out of their order), and takes none; when none is, it is a fresh claim. */
   claim(request: ClaimRequest): Promise<ClaimedJob[]>;
   /** Ends leases, at most 1,000 a call; outcomes stand in the same order. A stop request turns every kind but `completed` into what it asks for (reason `operator`); what the attempt itself did (charge, errors) is recorded all the same. Releases, buries or cancels dependents in the same transaction. A repeat answers `done` where the job is final under this token, else `lease-lost`. */
   settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]>;
@@ -88,11 +94,8 @@ export interface Storage {
   renew(incarnation: string, leaseMs: number): Promise<HeldLease[]>;
   /** What the incarnation holds, extending nothing. */
   held(incarnation: string): Promise<HeldLease[]>;
-  /** When an idle worker should look again: ms until the next pending job of these queues and names falls due (0 = one is due now; null = none waits), those that must run alone left out, and whether one of these is due. Paused queues count as empty. */
-  peek(
-    queues: readonly string[],
-    names: readonly string[],
-  ): Promise<{ dueInMs: number | null; aloneDue: boolean }>;
+  /** When an idle worker should look again: ms until the next pending job that these takes could get falls due (0 = one could be claimed now; null = none waits), those that must run alone left out, and whether one of these is due. Paused queues count as empty, and so does what is due but kept by its limit or a budget; what lacks a label counts as unknown. */
+  peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }>;
 
   // ── recovery ──────────────────────────────────────────────────────────────────────────────────────────────────
   /** Leases that ended at least `expiredForMs` ago, oldest first; pages by `after` (the last one seen). */
@@ -133,13 +136,13 @@ export interface Storage {
     olderThanMs: number;
     limit: number;
   }): Promise<number>;
-  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, and workers whose last word (heartbeat or goodbye) is a day old; up to `limit` each. */
+  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, workers whose last word (heartbeat or goodbye) is a day old, profiles older than a day, and what is kept of lines and keys that no live job has and none was given for a day; up to `limit` each. The last of these are not counted. */
   purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number>;
 
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
   job(id: string): Promise<JobRecord | null>;
   jobs(filter: JobFilter, page: JobPageRequest): Promise<JobPage>;
-  /** How many due jobs of its queue (of those that run alone, if it does) stand before this pending one in the order of the claim, whatever their name, counted up to 10,000; null unless it is pending. */
+  /** How many due jobs of its queue and line (of those that run alone, if it does) stand before this pending one in the order of the claim, whatever their name, counted up to 10,000; null unless it is pending. */
   ahead(id: string): Promise<number | null>;
   /** Of these ids, those that are known, in no order. Cheap enough to be asked often. */
   endings(ids: readonly string[]): Promise<JobEnding[]>;
@@ -147,6 +150,8 @@ export interface Storage {
   idsEndingIn(suffix: string): Promise<string[]>;
   /** Every queue that has a job or is paused (queues that had one may be listed too), or the one asked for (zeros when unknown). */
   stats(queue?: string): Promise<QueueStats[]>;
+  /** What runs and waits under limits, by group and key (null first); groups and keys with neither are left out. The first 1,000. */
+  limits(): Promise<LimitState[]>;
 
   // ── log ───────────────────────────────────────────────────────────────────────────────────────────────────────
   /** Keeps at most 1,000 lines and 256 KB a job; what comes beyond is dropped. Lines whose lease is neither the job's present one nor the one that ended it are dropped. A repeated (token, seq) is kept once. */
@@ -167,6 +172,10 @@ export interface Storage {
   /** Takes or extends the singleton task `name` for `ttlMs`; false when another holder has it. */
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean>;
   releaseDuty(name: string, holder: string): Promise<void>;
+  /** Adds what ended attempts took to the profiles of their handlers. Told once; one that is lost does no harm. */
+  noteProfiles(notes: readonly ProfileNote[]): Promise<void>;
+  /** What the attempts of these handlers took that were noted in the last `windowMs` (by the minute); names without any are left out, in the order of the names. */
+  profiles(names: readonly string[], windowMs: number): Promise<HandlerProfile[]>;
   /** The engine's own housekeeping (vacuum, checkpoint, folding of counters), told how many jobs were settled since the last call and whether nothing runs now. */
   tidy(request: { settled: number; idle: boolean }): Promise<void>;
 

@@ -18,6 +18,7 @@ import { withDeadline } from '../internal/deadline.js';
 import { formatDuration } from '../internal/duration.js';
 import { hasErrorCode, MillraceError } from '../internal/errors.js';
 import { version } from '../internal/version.js';
+import { noBudgets } from '../storage/job-limit.js';
 import type { WorkerHost } from '../worker/host.js';
 import { Worker } from '../worker/worker.js';
 import type { KitClock, KitStorage } from './kit-storage.js';
@@ -71,7 +72,11 @@ export class IdleRunner {
     const endsAtMs = performance.now() + options.timeoutMs;
     for (;;) {
       const queues = await this.#queues(options.queues);
-      const { dueInMs, aloneDue } = await this.#parts.storage.peek(queues, this.#names);
+      const { dueInMs, aloneDue } = await this.#parts.storage.peek({
+        takes: [{ queues, names: this.#names, limit: 1, start: 1 }],
+        labels: [],
+        budgets: noBudgets,
+      });
       if (dueInMs !== 0 && !aloneDue) return await this.#report(record, dueInMs);
       await this.#pass(queues, { ...options, endsAtMs, record });
     }

@@ -18,6 +18,9 @@ const job = (id: string, queue: string): ClaimedJob => ({
   errors: null,
   createdAtMs: 0,
   dueAtMs: 0,
+  limit: null,
+  cost: 1,
+  requires: [],
 });
 const drain = (buffer: Buffer): string[] => {
   const ids: string[] = [];

@@ -13,6 +13,7 @@ import { aborted } from '../internal/aborted.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import type { ClaimedJob, ClaimRequest } from '../storage/claimed-job.js';
+import { noBudgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import { monotonicMs } from './monotonic.js';
@@ -124,7 +125,8 @@ export class ExchangeLoop {
     const { storage, queues, names, logger } = this.#options;
     this.#peekedAtMs = monotonicMs();
     try {
-      const { dueInMs, aloneDue } = await storage.peek(queues, names);
+      const takes = [{ queues, names, limit: 1, start: 1 }];
+      const { dueInMs, aloneDue } = await storage.peek({ takes, labels: [], budgets: noBudgets });
       if (this.#isClosed) return;
       if (aloneDue) this.#options.onAloneDue();
       if (dueInMs !== null && this.#isDry) this.#wakeIn(Math.max(dueInMs, 1));
@@ -179,7 +181,7 @@ export class ExchangeLoop {
     // Before what was claimed: a job that failed and is due again must not be seen to start before it was seen to fail.
     if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
     if (request !== null && room !== null) {
-      this.#isDry = answer.claimed.length < request.limit && !this.#wokenMeanwhile;
+      this.#isDry = answer.claimed.length < room.limit && !this.#wokenMeanwhile;
       if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
       this.#options.onClaimed(answer.claimed, room);
     }
@@ -189,7 +191,9 @@ export class ExchangeLoop {
     const { workerId, incarnation, queues, names, leaseMs } = this.#options;
     this.#claims += 1;
     const token = incarnation + this.#claims.toString(16).padStart(16, '0');
-    return { token, workerId, leaseMs, queues, names, ...room };
+    const { limit, start, alone } = room;
+    const takes = [{ queues, names, limit, start }];
+    return { token, workerId, leaseMs, takes, labels: [], budgets: noBudgets, alone };
   }
 
   /** Null: closed before storage answered. */

@@ -7,6 +7,7 @@ import type { Logger } from '../internal/logger.js';
 import { setLongTimeout } from '../internal/long-timeout.js';
 import { uuidv7 } from '../internal/uuid.js';
 import type { ClaimedJob } from '../storage/claimed-job.js';
+import { unbounded } from '../storage/job-limit.js';
 import type { Settlement } from '../storage/settlement.js';
 import { Attempt } from './attempt.js';
 import type { ContextPorts } from './attempt-context.js';
@@ -71,6 +72,7 @@ function claimed(job: RunnableJob, payload: string): ClaimedJob {
     errors: null,
     createdAtMs: now,
     dueAtMs: now,
+    ...unbounded,
   };
 }
 
@@ -134,6 +136,8 @@ function outcomeOf({ id, name }: ClaimedJob, settlement: Settlement | null): unk
       });
     case 'snoozed':
       throw notEnded(name, `it asked to run again in ${formatDuration(settlement.delayMs)}`);
+    case 'died':
+      throw notEnded(name, 'its lane died');
     case 'put-back':
     case undefined:
       throw notEnded(name, 'it was put back');

@@ -11,6 +11,7 @@ export class SettledCounts {
     cancelled: 0,
     snoozed: 0,
     'put-back': 0,
+    died: 0,
     'lease-lost': 0,
   };
 
@@ -22,7 +23,7 @@ export class SettledCounts {
     return this.#counts[kind];
   }
 
-  /** Attempts that ended by their handler; a put-back is none. */
+  /** Attempts that ended by their handler; a put-back or a death is none. */
   get ended(): number {
     const { completed, retry, buried, cancelled, snoozed } = this.#counts;
     return completed + retry + buried + cancelled + snoozed;

@@ -34,6 +34,7 @@ export function emitSettled(
       events.emit('job:snoozed', { ...facts, delayMs: settlement.delayMs });
       break;
     case 'put-back':
+    case 'died':
       break;
   }
 }
@@ -45,4 +46,5 @@ const eventOf = {
   cancelled: 'job:cancelled',
   snoozed: 'job:snoozed',
   'put-back': null,
+  died: null,
 } as const;

@@ -41,6 +41,14 @@ export function logSettled(logger: Logger, { settlement, job, durationMs }: Outb
     case 'put-back':
       logger.debug('job put back, not charged', { ...facts, reason: settlement.reason });
       break;
+    case 'died':
+      logger.warn('the lane of a job died, the job is due again', {
+        ...facts,
+        in: formatDuration(settlement.delayMs),
+        alone: settlement.alone,
+        error: lastMessage(settlement.errors),
+      });
+      break;
   }
 }
 

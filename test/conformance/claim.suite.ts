@@ -26,6 +26,9 @@ export function claimSuite(stage: Stage): void {
         errors: null,
         createdAtMs: before.createdAtMs,
         dueAtMs: before.dueAtMs,
+        limit: null,
+        cost: 1,
+        requires: [],
       },
     ]);
     const record = await stage.record(id);

@@ -260,6 +260,12 @@ export const faultCases: Record<string, Arrange> = {
       look: () => stage.storage.takeDuty(queue, 'other', LEASE),
     };
   },
+  // Told once: a repeat may count it twice, so what is looked at is only that it is known.
+  noteProfiles: (stage, queue) =>
+    Promise.resolve({
+      call: (storage) => storage.noteProfiles([{ name: queue, count: 1, totalMs: 5, maxRssBytes: null }]),
+      look: async () => (await stage.storage.profiles([queue], HOUR)).map(({ averageMs }) => averageMs),
+    }),
   tidy: async (stage, queue) => {
     await stage.ended(queue, done);
     return { call: (storage) => storage.tidy({ settled: 1, idle: true }), look: () => stage.stats(queue) };

@@ -7,6 +7,7 @@ import type { JobFilter, JobRecord, JobSummary, QueueStats } from '../../src/sto
 import type { EnqueueOutcome, NewJob } from '../../src/storage/new-job.js';
 import type { ExpiredLease, Settlement, SettleOutcome } from '../../src/storage/settlement.js';
 import type { Storage } from '../../src/storage/storage.js';
+import { type ClaimWish, claimOf } from '../support/claim-request.js';
 
 /** An engine as the suite is handed it: one empty database, whose clock only the suite moves. */
 export interface EngineFixture extends AsyncDisposable {
@@ -91,6 +92,9 @@ export class Stage {
       unique: null,
       idempotency: null,
       after: null,
+      limit: null,
+      cost: 1,
+      requires: [],
       ...with_,
     };
   }
@@ -120,8 +124,8 @@ export class Stage {
     return jobs.map(({ id }) => id);
   }
 
-  request(queue: string | readonly string[], with_: Partial<ClaimRequest> = {}): ClaimRequest {
-    return {
+  request(queue: string | readonly string[], with_: Partial<ClaimWish> = {}): ClaimRequest {
+    return claimOf({
       token: this.token(),
       workerId: 'worker-1',
       leaseMs: LEASE,
@@ -131,18 +135,18 @@ export class Stage {
       start: with_.limit ?? 100,
       alone: false,
       ...with_,
-    };
+    });
   }
 
-  claim(queue: string | readonly string[], with_: Partial<ClaimRequest> = {}): Promise<ClaimedJob[]> {
+  claim(queue: string | readonly string[], with_: Partial<ClaimWish> = {}): Promise<ClaimedJob[]> {
     return this.storage.claim(this.request(queue, with_));
   }
 
-  async claimIds(queue: string | readonly string[], with_: Partial<ClaimRequest> = {}): Promise<string[]> {
+  async claimIds(queue: string | readonly string[], with_: Partial<ClaimWish> = {}): Promise<string[]> {
     return (await this.claim(queue, with_)).map(({ id }) => id);
   }
 
-  async claimOne(queue: string, with_: Partial<ClaimRequest> = {}): Promise<ClaimedJob> {
+  async claimOne(queue: string, with_: Partial<ClaimWish> = {}): Promise<ClaimedJob> {
     const [job] = await this.claim(queue, { limit: 1, ...with_ });
     if (job === undefined) throw new Error(`nothing to claim in ${queue}`);
     return job;
@@ -152,7 +156,7 @@ export class Stage {
   async running(
     queue: string,
     with_: Partial<NewJob> = {},
-    claim: Partial<ClaimRequest> = {},
+    claim: Partial<ClaimWish> = {},
   ): Promise<ClaimedJob> {
     const id = await this.add(queue, with_);
     const job = await this.claimOne(queue, claim);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { peekAt } from '../support/claim-request.js';
 import { jobsOfEveryStatus } from './jobs-of-every-status.js';
 import { done, expectAbout, failure, HOUR, MINUTE, type Stage } from './stage.js';
 import { buried } from './verdicts.js';
@@ -90,7 +91,7 @@ export function statsSuite(stage: Stage): void {
 
   test('peek tells when the next job of a worker falls due', async () => {
     const [queue, other] = [stage.queue(), stage.queue()];
-    const peek = (queues: string[], names = ['work']) => stage.storage.peek(queues, names);
+    const peek = (queues: string[], names = ['work']) => stage.storage.peek(peekAt(queues, names));
     const nothing = { dueInMs: null, aloneDue: false };
     expect(await peek([queue])).toEqual(nothing);
     expect(await peek([])).toEqual(nothing);
@@ -115,11 +116,11 @@ export function statsSuite(stage: Stage): void {
     await stage.running(queue);
     const died = { kind: 'died', delayMs: HOUR, alone: true, errors: failure() } as const;
     await stage.storage.takeBack([{ ...(await stage.lapse(queue)), ...died }]);
-    expect(await stage.storage.peek([queue], ['work'])).toEqual({ dueInMs: null, aloneDue: false });
+    expect(await stage.storage.peek(peekAt([queue], ['work']))).toEqual({ dueInMs: null, aloneDue: false });
     stage.advance(2 * HOUR);
-    expect(await stage.storage.peek([queue], ['work'])).toEqual({ dueInMs: null, aloneDue: true });
-    expect(await stage.storage.peek([queue], ['other'])).toEqual({ dueInMs: null, aloneDue: false });
+    expect(await stage.storage.peek(peekAt([queue], ['work']))).toEqual({ dueInMs: null, aloneDue: true });
+    expect(await stage.storage.peek(peekAt([queue], ['other']))).toEqual({ dueInMs: null, aloneDue: false });
     await stage.storage.setPaused(queue, true);
-    expect(await stage.storage.peek([queue], ['work'])).toEqual({ dueInMs: null, aloneDue: false });
+    expect(await stage.storage.peek(peekAt([queue], ['work']))).toEqual({ dueInMs: null, aloneDue: false });
   });
 }

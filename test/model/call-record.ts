@@ -33,7 +33,7 @@ export function inTurn(storages: readonly Storage[], calls: Set<string>): Storag
 
 /** The number at the end of the token of a claim. */
 function tokenNumber(request: unknown): number | null {
-  if (typeof request !== 'object' || request === null || !('queues' in request && 'token' in request))
+  if (typeof request !== 'object' || request === null || !('takes' in request && 'token' in request))
     return null;
   return Number.parseInt(String(request.token).slice(-4), 16);
 }

@@ -1,4 +1,5 @@
 import type { Storage } from '../../src/storage/storage.js';
+import { claimOf } from '../support/claim-request.js';
 import { nextToken, type World } from './world.js';
 
 const DAY = 86_400_000;
@@ -39,16 +40,18 @@ async function cancelRunnable(storage: Storage, world: World): Promise<boolean> 
   let found = false;
   for (const alone of [false, true]) {
     for (;;) {
-      const claimed = await storage.claim({
-        token: nextToken(world, world.incarnations[0] ?? ''),
-        workerId: 'drain',
-        leaseMs: DAY,
-        queues: world.queues,
-        names: world.names,
-        limit: 1_000,
-        start: 0,
-        alone,
-      });
+      const claimed = await storage.claim(
+        claimOf({
+          token: nextToken(world, world.incarnations[0] ?? ''),
+          workerId: 'drain',
+          leaseMs: DAY,
+          queues: world.queues,
+          names: world.names,
+          limit: 1_000,
+          start: 0,
+          alone,
+        }),
+      );
       if (claimed.length === 0) break;
       found = true;
       await storage.settle(claimed.map(({ id, token }) => ({ id, token, kind: 'cancelled', reason: null })));

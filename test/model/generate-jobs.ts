@@ -28,6 +28,9 @@ function planJob(random: Random, world: World): PlannedJob {
       ? { key: random.pick(world.idempotencyKeys), inputHash: random.pick(['a', 'b']).repeat(64) }
       : null,
     after,
+    limit: null,
+    cost: 1,
+    requires: [],
   };
 }
 

@@ -1,5 +1,7 @@
 import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
+import type { ProfileNote } from '../../src/storage/handler-profile.js';
 import type { WorkerReport } from '../../src/storage/worker-record.js';
+import { claimOf } from '../support/claim-request.js';
 import { planChangeMany, planEdit } from './generate-changes.js';
 import { planSettlements, planTakeBacks } from './generate-endings.js';
 import { planJobs } from './generate-jobs.js';
@@ -46,6 +48,9 @@ const weights: Readonly<Record<Method, number>> = {
   takeDuty: 1,
   releaseDuty: 0.5,
   tidy: 0.5,
+  noteProfiles: 1,
+  profiles: 1,
+  limits: 1,
   now: 0.3,
   serverUptimeMs: 0.3,
   watch: 0.5,
@@ -169,6 +174,11 @@ function nextLesserOperation(random: Random, world: World, method: LesserMethod)
       return { method, settled: random.int(100), idle: random.chance(0.5) };
     case 'advance':
       return { method, ms: random.pick([1, 1, 1, 2, 3, 10, 60, 1_500]) * MINUTE };
+    case 'noteProfiles':
+      return { method, notes: random.some(world.handlers).map((name) => aNote(random, name)) };
+    case 'profiles':
+      return { method, names: random.some(world.handlers), windowMs: halfPast(random.pick([1, 4, 59])) };
+    case 'limits':
     case 'releaseBlocked':
     case 'pausedQueues':
     case 'workers':
@@ -188,7 +198,7 @@ export function anId(random: Random, world: World): string {
 function planClaim(random: Random, world: World): ClaimRequest {
   const limit = random.between(1, 5);
   const known = random.chance(0.15) ? world.leases.at(-random.between(1, 4)) : undefined;
-  return {
+  return claimOf({
     token: known?.token ?? nextToken(world, random.pick(world.incarnations)),
     workerId: random.pick(world.workerIds),
     leaseMs: halfPast(random.between(0, 3)),
@@ -197,7 +207,7 @@ function planClaim(random: Random, world: World): ClaimRequest {
     limit,
     start: random.between(0, limit),
     alone: random.chance(0.2),
-  };
+  });
 }
 
 function aFilter(random: Random, world: World) {
@@ -244,6 +254,15 @@ function aReport(random: Random, world: World): WorkerReport {
     running: random.int(10),
     jobsDone: random.int(1_000),
     details: random.pick([{}, { memoryMb: 12.5 }, { lanes: [{ kind: 'inline' }], none: null }]),
+  };
+}
+
+function aNote(random: Random, name: string): ProfileNote {
+  return {
+    name,
+    count: random.between(1, 4),
+    totalMs: random.between(0, 400) * 10,
+    maxRssBytes: random.pick([null, 1_000_000, 2_000_000]),
   };
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MemoryStorage } from '../../src/storage/memory/storage.js';
 import type { Storage } from '../../src/storage/storage.js';
+import { peekAt } from '../support/claim-request.js';
 import type { TestClock } from '../support/engines.js';
 import { drainThroughTheSeam } from './drain.js';
 import { allJobs, allLines, execute } from './execute.js';
@@ -16,8 +17,11 @@ export interface Difference {
   readonly model: unknown;
 }
 
-/** Virtual ms between two calls, so that no two calls have the same time on either storage. */
-const TICK = 50;
+/**
+ * Virtual ms between two calls, so that no two calls have the same time on either storage, and longer than what a storage
+ * has seen of lines with work may be old (by its own clock): each call finds what the calls before it have done.
+ */
+const TICK = 260;
 /** Calls between two looks at everything. */
 const LOOK_EVERY = 10;
 
@@ -65,7 +69,7 @@ export class Lockstep {
     }
     const looks: [string, (storage: Storage) => Promise<unknown>][] = [
       ['stats', async (storage) => Promise.all(this.world.queues.map((queue) => storage.stats(queue)))],
-      ['peek', (storage) => storage.peek(this.world.queues, this.world.names)],
+      ['peek', (storage) => storage.peek(peekAt(this.world.queues, this.world.names))],
       [
         'held',
         async (storage) =>

@@ -1,5 +1,6 @@
 import type { JobStatus } from '../../src/core/job-status.js';
 import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
+import type { ProfileNote } from '../../src/storage/handler-profile.js';
 import type { NewLogLine } from '../../src/storage/job-log.js';
 import type { JobFilter } from '../../src/storage/job-record.js';
 import type { NewJob } from '../../src/storage/new-job.js';
@@ -68,6 +69,9 @@ export type Operation =
   | { readonly method: 'takeDuty'; readonly name: string; readonly holder: string; readonly ttlMs: number }
   | { readonly method: 'releaseDuty'; readonly name: string; readonly holder: string }
   | { readonly method: 'tidy'; readonly settled: number; readonly idle: boolean }
+  | { readonly method: 'noteProfiles'; readonly notes: readonly ProfileNote[] }
+  | { readonly method: 'profiles'; readonly names: readonly string[]; readonly windowMs: number }
+  | { readonly method: 'limits' }
   | { readonly method: 'releaseBlocked' | 'pausedQueues' | 'workers' | 'now' | 'serverUptimeMs' | 'watch' }
   /** Not of the seam: lets time pass. */
   | { readonly method: 'advance'; readonly ms: number };

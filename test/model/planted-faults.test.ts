@@ -16,11 +16,16 @@ const faults: Record<string, (inner: Storage) => Calls> = {
   'a repeated claim that takes more': (inner) => ({
     claim: async (request) => {
       const first = await inner.claim(request);
-      const left = request.limit - first.length;
-      return left > 0 && first.length > 0 && !request.alone
+      const [take] = request.takes;
+      const left = (take?.limit ?? 0) - first.length;
+      return take !== undefined && left > 0 && first.length > 0 && !request.alone
         ? [
             ...first,
-            ...(await inner.claim({ ...request, token: `${request.token.slice(0, 31)}f`, limit: left })),
+            ...(await inner.claim({
+              ...request,
+              token: `${request.token.slice(0, 31)}f`,
+              takes: [{ ...take, limit: left }],
+            })),
           ]
         : first;
     },

@@ -8,6 +8,8 @@ export interface World {
   readonly run: string;
   readonly queues: readonly string[];
   readonly names: readonly string[];
+  /** Names of handlers with a profile, which are of the whole database. */
+  readonly handlers: readonly string[];
   readonly tags: readonly string[];
   readonly uniqueKeys: readonly string[];
   readonly idempotencyKeys: readonly string[];
@@ -28,6 +30,7 @@ export function newWorld(run: string): World {
     run,
     queues: ['a', 'b', 'c'].map((name) => `q-${run}-${name}`),
     names: ['red', 'green', 'blue'],
+    handlers: ['red', 'green'].map((name) => `${run}-${name}`),
     tags: ['x', 'X', 'y/z'].map((tag) => `${run}-${tag}`),
     uniqueKeys: ['k', 'K', 'k '].map((key) => `${run}-${key}`),
     idempotencyKeys: ['i', 'j'].map((key) => `${run}-${key}`),

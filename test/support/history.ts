@@ -3,7 +3,7 @@
  * by its clock. A job may be run again only when the worker before it has ended it, lost its lease or was killed.
  */
 
-export type Verdict = 'completed' | 'retry' | 'buried' | 'cancelled' | 'snoozed' | 'put-back';
+export type Verdict = 'completed' | 'retry' | 'buried' | 'cancelled' | 'snoozed' | 'put-back' | 'died';
 
 export interface HistoryEvent {
   /** Ms of the machine's clock; of two events with the same time the one that stands first came first. */

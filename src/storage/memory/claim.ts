@@ -4,13 +4,15 @@ import {
   type HeldLease,
   incarnationOf,
   type Lease,
+  type PeekRequest,
+  type Take,
 } from '../claimed-job.js';
-import type { MemoryJob, MemoryState } from './state.js';
+import { inClaimOrder, type MemoryJob, type MemoryState } from './state.js';
 import { freeAtClaim } from './unique-keys.js';
 
 export function claim(state: MemoryState, request: ClaimRequest): ClaimedJob[] {
   const held = [...state.processing.values()].filter((job) => job.lease?.token === request.token);
-  const jobs = held.length > 0 ? inQueueOrder(held, request.queues) : takeDue(state, request);
+  const jobs = held.length > 0 ? inTakeOrder(held, request.takes) : takeDue(state, request);
   return jobs.map((job) => claimedJob(job));
 }
 
@@ -38,20 +40,20 @@ export function held(state: MemoryState, incarnation: string): HeldLease[] {
 
 export function peek(
   state: MemoryState,
-  queues: readonly string[],
-  names: readonly string[],
+  { takes }: PeekRequest,
 ): { dueInMs: number | null; aloneDue: boolean } {
   const nowMs = state.now();
-  const known = new Set(names);
   let dueInMs: number | null = null;
   let aloneDue = false;
-  for (const queue of queues) {
-    if (state.paused.has(queue)) continue;
-    for (const job of state.pending(queue)) {
-      if (!known.has(job.name)) continue;
-      const inMs = Math.max(job.dueAtMs - nowMs, 0);
-      if (job.alone) aloneDue ||= inMs === 0;
-      else dueInMs = Math.min(dueInMs ?? inMs, inMs);
+  for (const { queues, names } of takes) {
+    for (const queue of queues) {
+      if (state.paused.has(queue)) continue;
+      for (const job of state.pending(queue)) {
+        if (!names.includes(job.name)) continue;
+        const inMs = Math.max(job.dueAtMs - nowMs, 0);
+        if (job.alone) aloneDue ||= inMs === 0;
+        else dueInMs = Math.min(dueInMs ?? inMs, inMs);
+      }
     }
   }
   return { dueInMs, aloneDue };
@@ -64,19 +66,23 @@ function heldBy(state: MemoryState, incarnation: string): MemoryJob[] {
 }
 
 function takeDue(state: MemoryState, request: ClaimRequest): MemoryJob[] {
+  state.claims += 1;
+  return request.takes.flatMap((take) => takeOne(state, request, take));
+}
+
+function takeOne(state: MemoryState, request: ClaimRequest, take: Take): MemoryJob[] {
   const nowMs = state.now();
-  const names = new Set(request.names);
-  const limit = request.alone ? 1 : request.limit;
+  const names = new Set(take.names);
+  const limit = request.alone ? 1 : take.limit;
   const taken: MemoryJob[] = [];
-  for (const queue of new Set(request.queues)) {
+  for (const queue of new Set(take.queues)) {
     if (state.paused.has(queue)) continue;
     for (const job of state.pending(queue)) {
       if (taken.length === limit) break;
       if (job.alone === request.alone && job.dueAtMs <= nowMs && names.has(job.name)) taken.push(job);
     }
   }
-  state.claims += 1;
-  for (const [index, job] of taken.entries()) lend(state, job, request, index < request.start);
+  for (const [index, job] of taken.entries()) lend(state, job, request, index < take.start);
   return taken;
 }
 
@@ -99,14 +105,15 @@ function lend(state: MemoryState, job: MemoryJob, request: ClaimRequest, started
   freeAtClaim(state, job);
 }
 
-function inQueueOrder(jobs: MemoryJob[], queues: readonly string[]): MemoryJob[] {
-  return jobs.sort(
-    (a, b) =>
-      queues.indexOf(a.queue) - queues.indexOf(b.queue) ||
-      b.priority - a.priority ||
-      a.dueAtMs - b.dueAtMs ||
-      (a.id < b.id ? -1 : 1),
-  );
+function inTakeOrder(jobs: MemoryJob[], takes: readonly Take[]): MemoryJob[] {
+  const place = ({ queue, name }: MemoryJob): [number, number] => {
+    const take = takes.findIndex(({ queues, names }) => queues.includes(queue) && names.includes(name));
+    return [take, takes[take]?.queues.indexOf(queue) ?? -1];
+  };
+  return jobs.sort((a, b) => {
+    const [placeA, placeB] = [place(a), place(b)];
+    return placeA[0] - placeB[0] || placeA[1] - placeB[1] || inClaimOrder(a, b);
+  });
 }
 
 function claimedJob(job: MemoryJob): ClaimedJob {
@@ -126,5 +133,8 @@ function claimedJob(job: MemoryJob): ClaimedJob {
     errors: job.errors,
     createdAtMs: job.createdAtMs,
     dueAtMs: job.dueAtMs,
+    limit: job.limit,
+    cost: job.cost,
+    requires: job.requires,
   };
 }

@@ -96,6 +96,9 @@ function recordOf(row: MemoryJob): JobRecord {
     uniqueKey: row.unique?.key ?? null,
     retentionMs: row.retentionMs,
     waitsFor: row.status === 'blocked' ? openParents(row) : [],
+    limit: row.limit,
+    cost: row.cost,
+    requires: row.requires,
   };
 }
 

@@ -24,10 +24,11 @@ function settleOne(state: MemoryState, settlement: Settlement): SettleOutcome {
 
 /** What the attempt did to the job, whatever becomes of it. */
 function recordAttempt(job: MemoryJob, settlement: Settlement): void {
-  if (settlement.kind === 'retry' || settlement.kind === 'buried') {
-    job.attempts += 1;
-    job.errors = settlement.errors;
-  }
+  if (settlement.kind !== 'retry' && settlement.kind !== 'buried' && settlement.kind !== 'died') return;
+  job.errors = settlement.errors;
+  if (settlement.kind === 'died' || (settlement.kind === 'buried' && settlement.reason === 'poison'))
+    job.deaths += 1;
+  else job.attempts += 1;
 }
 
 function apply(state: MemoryState, job: MemoryJob, settlement: Settlement): void {
@@ -47,6 +48,11 @@ function apply(state: MemoryState, job: MemoryJob, settlement: Settlement): void
     case 'retry':
     case 'snoozed':
       job.dueAtMs = state.now() + settlement.delayMs;
+      backToPending(state, job, null);
+      break;
+    case 'died':
+      job.dueAtMs = state.now() + settlement.delayMs;
+      job.alone ||= settlement.alone;
       backToPending(state, job, null);
       break;
     case 'put-back':

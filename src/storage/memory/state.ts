@@ -1,5 +1,6 @@
 import type { JobStatus } from '../../core/job-status.js';
 import type { LeaseToken, StopRequest } from '../claimed-job.js';
+import type { JobLimit } from '../job-limit.js';
 import type { LogLine } from '../job-log.js';
 import type { FailedParentPolicy, NewJob, UniqueScope } from '../new-job.js';
 import type { WorkerRecord } from '../worker-record.js';
@@ -25,6 +26,9 @@ export interface MemoryJob {
   readonly maxAttempts: number;
   readonly createdAtMs: number;
   readonly retentionMs: number | null;
+  readonly limit: JobLimit | null;
+  readonly cost: number;
+  readonly requires: readonly string[];
   readonly unique: { readonly key: string; readonly scope: UniqueScope } | null;
   readonly idempotencyKey: string | null;
   readonly onFailedParent: FailedParentPolicy;
@@ -161,6 +165,9 @@ export function newMemoryJob(job: NewJob, nowMs: number): MemoryJob {
     maxAttempts: job.maxAttempts,
     createdAtMs: nowMs,
     retentionMs: job.retentionMs,
+    limit: job.limit,
+    cost: job.cost,
+    requires: job.requires,
     unique: job.unique === null ? null : { key: job.unique.key, scope: job.unique.scope },
     idempotencyKey: job.idempotency?.key ?? null,
     onFailedParent: job.after?.onFailure ?? 'run',

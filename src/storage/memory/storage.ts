@@ -5,7 +5,9 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
-import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
+import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
@@ -119,11 +121,8 @@ export class MemoryStorage implements Storage {
     return this.#step((state) => claims.held(state, incarnation));
   }
 
-  peek(
-    queues: readonly string[],
-    names: readonly string[],
-  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-    return this.#step((state) => claims.peek(state, queues, names));
+  peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#step((state) => claims.peek(state, request));
   }
 
   expired(request: {
@@ -218,6 +217,10 @@ export class MemoryStorage implements Storage {
     return this.#step((state) => inspect.stats(state, queue));
   }
 
+  limits(): Promise<LimitState[]> {
+    return this.#step(() => []);
+  }
+
   appendLog(lines: readonly NewLogLine[]): Promise<void> {
     return this.#step((state) => logs.appendLog(state, lines));
   }
@@ -251,6 +254,14 @@ export class MemoryStorage implements Storage {
 
   releaseDuty(name: string, holder: string): Promise<void> {
     return this.#step((state) => fleet.releaseDuty(state, name, holder));
+  }
+
+  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
+    return this.#step(() => undefined);
+  }
+
+  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
+    return this.#step(() => []);
   }
 
   tidy(_request: { settled: number; idle: boolean }): Promise<void> {

@@ -1,6 +1,8 @@
 import { MillraceError } from '../../internal/errors.js';
 import { bytesToUuid } from '../../internal/uuid.js';
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { ClaimedJob } from '../claimed-job.js';
+import { unbounded } from '../job-limit.js';
+import type { SingleTake } from '../single-take.js';
 import { aloneLine, ordinaryLine } from './codes.js';
 import type { Context } from './context.js';
 import type { Result } from './driver.js';
@@ -37,12 +39,12 @@ type ClaimedRow = readonly [
 
 /** A claim that is ready to be sent, alone or behind a settle. */
 export interface PreparedClaim {
-  readonly request: ClaimRequest;
+  readonly request: SingleTake;
   readonly plan: ClaimPlan;
   readonly queueIds: readonly number[];
 }
 
-export async function claim(context: Context, request: ClaimRequest): Promise<ClaimedJob[]> {
+export async function claim(context: Context, request: SingleTake): Promise<ClaimedJob[]> {
   for (let tries = 0; tries < mostReloads; tries += 1) {
     const prepared = await prepareClaim(context, request);
     const results = await context.main.sendTransaction('claim', claimStatements(context.t, prepared.plan));
@@ -55,7 +57,7 @@ export async function claim(context: Context, request: ClaimRequest): Promise<Cl
   );
 }
 
-export async function prepareClaim(context: Context, request: ClaimRequest): Promise<PreparedClaim> {
+export async function prepareClaim(context: Context, request: SingleTake): Promise<PreparedClaim> {
   const { lanes } = context;
   const queueIds = await context.queues.ids([...new Set(request.queues)]);
   const nameIds = await context.names.ids([...new Set(request.names)]);
@@ -81,7 +83,7 @@ export async function prepareClaim(context: Context, request: ClaimRequest): Pro
 
 async function readOf(
   context: Context,
-  request: ClaimRequest,
+  request: SingleTake,
   queueId: number,
   nameIds: readonly number[],
 ): Promise<QueueRead> {
@@ -158,6 +160,7 @@ function claimedJob(context: Context, token: string, row: ClaimedRow): ClaimedJo
     errors: row[16],
     createdAtMs: row[12],
     dueAtMs: due,
+    ...unbounded,
   };
   context.held.keep(job.id, {
     token,

@@ -1,5 +1,6 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { bytesToUuid } from '../../internal/uuid.js';
+import { unbounded } from '../job-limit.js';
 import type { JobEnding, JobRecord, JobSummary, QueueStats } from '../job-record.js';
 import { statusOfCode } from '../sql/status-codes.js';
 import { aloneLine, ordinaryLine, stopOf } from './codes.js';
@@ -60,6 +61,7 @@ function recordOf(summary: JobSummary, row: readonly unknown[], waitsFor: readon
     uniqueKey: (uniqueKey as Buffer | null)?.toString() ?? null,
     retentionMs: retentionMs as number | null,
     waitsFor,
+    ...unbounded,
   };
 }
 

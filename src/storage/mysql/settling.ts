@@ -1,6 +1,8 @@
+import { MillraceError } from '../../internal/errors.js';
 import { bytesToUuid } from '../../internal/uuid.js';
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { ClaimedJob } from '../claimed-job.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
+import type { SingleTake } from '../single-take.js';
 import { type Change, Changes, carryOut, marksAfterLease } from './changes.js';
 import { chunksBySize } from './chunks.js';
 import { claim, prepareClaim, readClaim } from './claims.js';
@@ -25,7 +27,7 @@ export async function settle(context: Context, settlements: readonly Settlement[
 export async function exchange(
   context: Context,
   settlements: readonly Settlement[],
-  request: ClaimRequest,
+  request: SingleTake,
 ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
   const completions = await plainCompletions(context, settlements);
   if (completions === undefined || chunksBySize(context, settlements, sizeOf).length !== 1) {
@@ -202,6 +204,8 @@ function changeFor(job: Placed, settlement: Settlement, nowMs: number): Change {
     case 'retry':
     case 'snoozed':
       return { to: 'ready', job, marks: { ...marks, due: nowMs + settlement.delayMs } };
+    case 'died':
+      throw new MillraceError('internal', 'settle: this engine knows no dead lanes yet');
     case 'put-back': {
       // Without a delay it keeps its place in the line.
       const due = settlement.delayMs > 0 ? nowMs + settlement.delayMs : job.due;

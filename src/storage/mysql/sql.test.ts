@@ -42,6 +42,9 @@ function hostileJob(text: string): NewJob {
     unique: { key: text, scope: 'period', periodMs: 5 },
     idempotency: { key: text, inputHash: 'ab'.repeat(32) },
     after: null,
+    limit: null,
+    cost: 1,
+    requires: [],
   };
 }
 

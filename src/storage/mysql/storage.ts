@@ -7,8 +7,10 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
-import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
+import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import { checkSchema } from '../migrate/check-schema.js';
@@ -24,6 +26,7 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
+import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
@@ -141,7 +144,7 @@ export class MysqlStorage implements Storage {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
-    return claims.claim(this.#context(), request);
+    return claims.claim(this.#context(), singleTake(request));
   }
 
   async settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
@@ -152,7 +155,7 @@ export class MysqlStorage implements Storage {
     settlements: readonly Settlement[],
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
-    return settling.exchange(this.#context(), settlements, request);
+    return settling.exchange(this.#context(), settlements, singleTake(request));
   }
 
   async markStarted(held: readonly Lease[]): Promise<string[]> {
@@ -167,10 +170,8 @@ export class MysqlStorage implements Storage {
     return leases.held(this.#context(), incarnation);
   }
 
-  async peek(
-    queues: readonly string[],
-    names: readonly string[],
-  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+  async peek({ takes }: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    const { queues, names } = onlyTake(takes);
     return leases.peek(this.#context(), queues, names);
   }
 
@@ -270,6 +271,10 @@ export class MysqlStorage implements Storage {
     return inspecting.stats(this.#context(), queue);
   }
 
+  limits(): Promise<LimitState[]> {
+    return Promise.resolve([]);
+  }
+
   async appendLog(lines: readonly NewLogLine[]): Promise<void> {
     return logs.appendLog(this.#context(), lines);
   }
@@ -303,6 +308,14 @@ export class MysqlStorage implements Storage {
 
   async releaseDuty(name: string, holder: string): Promise<void> {
     return fleet.releaseDuty(this.#context(), name, holder);
+  }
+
+  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
+    return Promise.resolve();
+  }
+
+  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
+    return Promise.resolve([]);
   }
 
   async tidy(_request: { settled: number; idle: boolean }): Promise<void> {

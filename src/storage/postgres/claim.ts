@@ -1,4 +1,6 @@
-import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { ClaimedJob, HeldLease, Lease } from '../claimed-job.js';
+import { unbounded } from '../job-limit.js';
+import type { SingleTake } from '../single-take.js';
 import { textArray, uuidArray } from './arrays.js';
 import { aloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
@@ -20,7 +22,7 @@ export class Claims {
     this.queries = claimQueries(context.schema);
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+  async claim(request: SingleTake): Promise<ClaimedJob[]> {
     for (let attempt = 1; ; attempt += 1) {
       const [row] = await this.#context.connection.run(this.queries.claim, this.values(request));
       const isContended = row?.[3] === 't';
@@ -29,7 +31,7 @@ export class Claims {
   }
 
   /** The first nine parameters of claim and exchange. */
-  values(request: ClaimRequest): unknown[] {
+  values(request: SingleTake): unknown[] {
     const { token, workerId, leaseMs, names, limit, start, alone } = request;
     const queues = [...new Set(request.queues)];
     return [
@@ -46,7 +48,7 @@ export class Claims {
   }
 
   /** The jobs in an answer of claim or exchange, in the order of the claim. */
-  async answer(request: ClaimRequest, row: Row | undefined): Promise<ClaimedJob[]> {
+  async answer(request: SingleTake, row: Row | undefined): Promise<ClaimedJob[]> {
     const [taken, held, count] = row ?? [];
     if (intOf(count) === 0) return inClaimOrder(unpack(held ?? null, request.token), request.queues);
     const jobs =
@@ -54,7 +56,7 @@ export class Claims {
     return inClaimOrder(jobs, request.queues);
   }
 
-  async #inParts({ token }: ClaimRequest): Promise<ClaimedJob[]> {
+  async #inParts({ token }: SingleTake): Promise<ClaimedJob[]> {
     const { connection } = this.#context;
     const sizes = await connection.run(this.queries.heldSizes, [token]);
     const jobs: ClaimedJob[] = [];
@@ -136,6 +138,7 @@ function unpack(text: string | null, token: string): ClaimedJob[] {
       errors: f[13] ?? null,
       createdAtMs: Number(f[9]),
       dueAtMs: Number(f[10]),
+      ...unbounded,
     };
   });
 }

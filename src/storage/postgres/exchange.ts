@@ -1,6 +1,7 @@
 import { isMillraceError } from '../../internal/errors.js';
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { ClaimedJob } from '../claimed-job.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
+import type { SingleTake } from '../single-take.js';
 import type { Claims } from './claim.js';
 import type { Context } from './context.js';
 import { endedOf, hasRepeats, isPlainCompletion, type Settler } from './settle.js';
@@ -25,7 +26,7 @@ export class Exchange {
   /** One statement where every settlement is a plain completion, else one after the other. */
   async exchange(
     settlements: readonly Settlement[],
-    request: ClaimRequest,
+    request: SingleTake,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     if (canFuse(settlements, request)) {
       const row = await this.#fused(settlements, request);
@@ -36,7 +37,7 @@ export class Exchange {
   }
 
   /** Null when a row made it fail: each then goes its own way. */
-  async #fused(settlements: readonly Completed[], request: ClaimRequest): Promise<Row | null> {
+  async #fused(settlements: readonly Completed[], request: SingleTake): Promise<Row | null> {
     const { connection } = this.#context;
     const values = [...this.#claims.values(request), ...this.#settler.completionValues(settlements)];
     try {
@@ -49,7 +50,7 @@ export class Exchange {
 
   async #answer(
     settlements: readonly Completed[],
-    request: ClaimRequest,
+    request: SingleTake,
     row: Row,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     const outcomes = new Map<Settlement, SettleOutcome>();
@@ -64,7 +65,7 @@ export class Exchange {
 
 function canFuse(
   settlements: readonly Settlement[],
-  { token }: ClaimRequest,
+  { token }: SingleTake,
 ): settlements is readonly Completed[] {
   let chars = 0;
   for (const settlement of settlements) {

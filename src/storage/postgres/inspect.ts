@@ -1,4 +1,5 @@
 import { isUuid } from '../../internal/uuid.js';
+import { unbounded } from '../job-limit.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import { textArray, uuidArray } from './arrays.js';
 import { aloneLine, statusOf, stopOf } from './codes.js';
@@ -99,6 +100,7 @@ function recordOf(row: Row): JobRecord {
     uniqueKey: uniqueKey ?? null,
     retentionMs: intOrNull(retention),
     waitsFor: waitsFor === null || waitsFor === undefined ? [] : waitsFor.split(','),
+    ...unbounded,
   };
 }
 

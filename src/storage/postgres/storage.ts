@@ -1,8 +1,10 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
-import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
+import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import { checkSchema } from '../migrate/check-schema.js';
@@ -18,6 +20,7 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
+import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
@@ -123,7 +126,7 @@ export class PostgresStorage implements Storage {
   }
 
   claim(request: ClaimRequest): Promise<ClaimedJob[]> {
-    return this.#with((parts) => parts.claims.claim(request));
+    return this.#with((parts) => parts.claims.claim(singleTake(request)));
   }
 
   settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
@@ -134,7 +137,7 @@ export class PostgresStorage implements Storage {
     settlements: readonly Settlement[],
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
-    return this.#with((parts) => parts.exchange.exchange(settlements, request));
+    return this.#with((parts) => parts.exchange.exchange(settlements, singleTake(request)));
   }
 
   markStarted(leases: readonly Lease[]): Promise<string[]> {
@@ -149,10 +152,8 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.claims.held(incarnation));
   }
 
-  peek(
-    queues: readonly string[],
-    names: readonly string[],
-  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+  peek({ takes }: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    const { queues, names } = onlyTake(takes);
     return this.#with((parts) => parts.claims.peek(queues, names));
   }
 
@@ -248,6 +249,10 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.inspector.stats(queue));
   }
 
+  limits(): Promise<LimitState[]> {
+    return Promise.resolve([]);
+  }
+
   appendLog(lines: readonly NewLogLine[]): Promise<void> {
     return this.#with((parts) => parts.log.append(lines));
   }
@@ -281,6 +286,14 @@ export class PostgresStorage implements Storage {
 
   releaseDuty(name: string, holder: string): Promise<void> {
     return this.#with((parts) => parts.duties.release(name, holder));
+  }
+
+  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
+    return Promise.resolve();
+  }
+
+  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
+    return Promise.resolve([]);
   }
 
   tidy(request: { settled: number; idle: boolean }): Promise<void> {

@@ -1,5 +1,7 @@
 import { hexToUuid } from '../../internal/uuid.js';
-import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
+import type { ClaimedJob } from '../claimed-job.js';
+import { unbounded } from '../job-limit.js';
+import type { SingleTake } from '../single-take.js';
 import { mergedCandidates } from './candidates.js';
 import { lines, scopeCodes } from './codes.js';
 import type { Connection, Value } from './connection.js';
@@ -13,7 +15,7 @@ import type { Transaction } from './transaction.js';
 
 type Tuple = sql.ClaimTuple;
 
-export function claim(tx: Transaction, request: ClaimRequest): ClaimedJob[] {
+export function claim(tx: Transaction, request: SingleTake): ClaimedJob[] {
   const token = tokenToBytes(request.token);
   const held = tx.db.tuples<Tuple>(sql.heldUnderToken, token);
   if (held.length > 0)
@@ -22,7 +24,7 @@ export function claim(tx: Transaction, request: ClaimRequest): ClaimedJob[] {
 }
 
 /** Whether a claim would return something. Read without the write lock, which so many idle workers need not take. */
-export function canClaim(db: Connection, request: ClaimRequest, nowMs: number): boolean {
+export function canClaim(db: Connection, request: SingleTake, nowMs: number): boolean {
   if (db.tuples(sql.heldUnderToken, tokenToBytes(request.token)).length > 0) return true;
   const names = new Set(request.names);
   const line = request.alone ? lines.alone : lines.ordinary;
@@ -46,13 +48,13 @@ export function dueIn(db: Connection, kind: Kind, line: number, nowMs: number): 
 /** One claim: queue after queue, in each the kinds that wait, by rank, due time and id. */
 class Claim {
   readonly #tx: Transaction;
-  readonly #request: ClaimRequest;
+  readonly #request: SingleTake;
   readonly #token: Buffer;
   readonly #line: number;
   readonly #taken: ClaimedJob[] = [];
   #left: number;
 
-  constructor(tx: Transaction, request: ClaimRequest, token: Buffer) {
+  constructor(tx: Transaction, request: SingleTake, token: Buffer) {
     this.#tx = tx;
     this.#request = request;
     this.#token = token;
@@ -125,7 +127,7 @@ class Claim {
   }
 }
 
-function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): ClaimedJob {
+function claimedJob(db: Connection, request: SingleTake, tuple: Tuple): ClaimedJob {
   const [
     id,
     kindId,
@@ -159,6 +161,7 @@ function claimedJob(db: Connection, request: ClaimRequest, tuple: Tuple): Claime
     errors,
     createdAtMs: createdAt,
     dueAtMs: dueAt,
+    ...unbounded,
   };
 }
 

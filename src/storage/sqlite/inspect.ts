@@ -1,4 +1,5 @@
 import { bytesToUuid, uuidToBytes } from '../../internal/uuid.js';
+import { unbounded } from '../job-limit.js';
 import type { JobEnding, JobRecord, JobSummary, QueueStats } from '../job-record.js';
 import { statusCodes, statusOfCode } from '../sql/status-codes.js';
 import { lines, stopOfCode } from './codes.js';
@@ -55,6 +56,7 @@ export function job(db: Connection, id: string): JobRecord | null {
     uniqueKey,
     retentionMs,
     waitsFor: waitsFor.map(bytesToUuid),
+    ...unbounded,
   };
 }
 

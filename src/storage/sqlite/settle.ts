@@ -1,3 +1,4 @@
+import { MillraceError } from '../../internal/errors.js';
 import { uuidToBytes } from '../../internal/uuid.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
 import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
@@ -47,6 +48,7 @@ function settlePlain(tx: Transaction, settlement: Settlement, id: Buffer, token:
       );
     case 'buried':
     case 'cancelled':
+    case 'died':
       return false;
   }
 }
@@ -108,5 +110,7 @@ function apply(tx: Transaction, job: JobRow, settlement: Settlement, token: Buff
     case 'put-back':
       makePending(tx, job, { reason: settlement.reason, dueAtMs: putBackDue(tx, settlement) });
       break;
+    case 'died':
+      throw new MillraceError('internal', 'settle: this engine knows no dead lanes yet');
   }
 }

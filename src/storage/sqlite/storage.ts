@@ -5,8 +5,10 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Capabilities } from '../capabilities.js';
-import type { ClaimedJob, ClaimRequest, HeldLease, Lease } from '../claimed-job.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
+import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import type { MigrationReport } from '../migrate/run-migrations.js';
@@ -21,6 +23,7 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
+import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage, StorageOptions } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
@@ -115,7 +118,8 @@ export class SqliteStorage implements Storage {
     return withinSync(tx, this.#withinOptions());
   }
 
-  async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+  async claim(claimRequest: ClaimRequest): Promise<ClaimedJob[]> {
+    const request = singleTake(claimRequest);
     if (this.#wasEmpty && !(await this.#read('claim', (db, nowMs) => claims.canClaim(db, request, nowMs))))
       return [];
     const claimed = await this.#write('claim', request.limit, (tx) => claims.claim(tx, request));
@@ -132,10 +136,11 @@ export class SqliteStorage implements Storage {
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     if (settlements.length === 0) return { settled: [], claimed: await this.claim(request) };
-    const rows = settlements.length + request.limit;
+    const take = singleTake(request);
+    const rows = settlements.length + take.limit;
     const answer = await this.#write('exchange', rows, (tx) => ({
       settled: settle(tx, settlements),
-      claimed: claims.claim(tx, request),
+      claimed: claims.claim(tx, take),
     }));
     this.#wasEmpty = answer.claimed.length === 0;
     return answer;
@@ -153,11 +158,8 @@ export class SqliteStorage implements Storage {
     return this.#read('held', (db) => leases.held(db, incarnation));
   }
 
-  peek(
-    queues: readonly string[],
-    names: readonly string[],
-  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-    return this.#read('peek', (db, nowMs) => leases.peek(db, nowMs, { queues, names }));
+  peek({ takes }: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#read('peek', (db, nowMs) => leases.peek(db, nowMs, onlyTake(takes)));
   }
 
   expired(request: recovery.ExpiredRequest): Promise<ExpiredLease[]> {
@@ -255,6 +257,10 @@ export class SqliteStorage implements Storage {
     return this.#read('stats', (db, nowMs) => inspect.stats(db, nowMs, queue));
   }
 
+  limits(): Promise<LimitState[]> {
+    return Promise.resolve([]);
+  }
+
   appendLog(lines: readonly NewLogLine[]): Promise<void> {
     return this.#write('appendLog', lines.length, (tx) => logs.appendLog(tx, lines));
   }
@@ -288,6 +294,14 @@ export class SqliteStorage implements Storage {
 
   releaseDuty(name: string, holder: string): Promise<void> {
     return this.#write('releaseDuty', 1, (tx) => fleet.releaseDuty(tx, name, holder));
+  }
+
+  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
+    return Promise.resolve();
+  }
+
+  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
+    return Promise.resolve([]);
   }
 
   async tidy(request: { settled: number; idle: boolean }): Promise<void> {

@@ -5,6 +5,7 @@ import { uuidv7 } from '../../../src/internal/uuid.js';
 import type { ClaimRequest } from '../../../src/storage/claimed-job.js';
 import { MysqlStorage } from '../../../src/storage/mysql/storage.js';
 import type { NewJob } from '../../../src/storage/new-job.js';
+import { type ClaimWish, claimOf } from '../../support/claim-request.js';
 import { serverAvailable, type TestDatabase, testDatabase } from '../../support/servers.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -48,20 +49,24 @@ describe.skipIf(!serverAvailable('mysql'))('[mysql] connections', () => {
     unique: null,
     idempotency: null,
     after: null,
+    limit: null,
+    cost: 1,
+    requires: [],
     ...with_,
   });
 
-  const request = (with_: Partial<ClaimRequest> = {}): ClaimRequest => ({
-    token: uuidv7().replaceAll('-', ''),
-    workerId: 'w',
-    leaseMs: 45_000,
-    queues: [queue],
-    names: ['work'],
-    limit: 100,
-    start: 100,
-    alone: false,
-    ...with_,
-  });
+  const request = (with_: Partial<ClaimWish> = {}): ClaimRequest =>
+    claimOf({
+      token: uuidv7().replaceAll('-', ''),
+      workerId: 'w',
+      leaseMs: 45_000,
+      queues: [queue],
+      names: ['work'],
+      limit: 100,
+      start: 100,
+      alone: false,
+      ...with_,
+    });
 
   async function connectionsOfStorages(): Promise<number[]> {
     const [rows] = await admin.query<(RowDataPacket & { id: number })[]>(

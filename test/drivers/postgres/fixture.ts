@@ -2,6 +2,7 @@ import pg from 'pg';
 import { uuidv7 } from '../../../src/internal/uuid.js';
 import type { ClaimRequest } from '../../../src/storage/claimed-job.js';
 import type { NewJob } from '../../../src/storage/new-job.js';
+import { type ClaimWish, claimOf } from '../../support/claim-request.js';
 
 export function newJob(over: Partial<NewJob> = {}): NewJob {
   return {
@@ -18,15 +19,18 @@ export function newJob(over: Partial<NewJob> = {}): NewJob {
     unique: null,
     idempotency: null,
     after: null,
+    limit: null,
+    cost: 1,
+    requires: [],
     ...over,
   };
 }
 
 let claims = 0;
 
-export function claimRequest(over: Partial<ClaimRequest> = {}): ClaimRequest {
+export function claimRequest(over: Partial<ClaimWish> = {}): ClaimRequest {
   claims += 1;
-  return {
+  return claimOf({
     token: `fedcba9876543210${claims.toString(16).padStart(16, '0')}`,
     workerId: 'w',
     leaseMs: 45_000,
@@ -36,7 +40,7 @@ export function claimRequest(over: Partial<ClaimRequest> = {}): ClaimRequest {
     start: 100,
     alone: false,
     ...over,
-  };
+  });
 }
 
 /** Runs `work` with a plain client of the driver's. */

@@ -3,6 +3,7 @@ import { uuidv7 } from '../../../src/internal/uuid.js';
 import type { ClaimedJob, ClaimRequest } from '../../../src/storage/claimed-job.js';
 import type { NewJob } from '../../../src/storage/new-job.js';
 import type { Settlement } from '../../../src/storage/settlement.js';
+import { type ClaimWish, claimOf } from '../../support/claim-request.js';
 
 /** A job as the client would hand it over, with what a test wants otherwise. */
 export function newJob(differences: Partial<NewJob> = {}): NewJob {
@@ -20,6 +21,9 @@ export function newJob(differences: Partial<NewJob> = {}): NewJob {
     unique: null,
     idempotency: null,
     after: null,
+    limit: null,
+    cost: 1,
+    requires: [],
     ...differences,
   };
 }
@@ -27,9 +31,9 @@ export function newJob(differences: Partial<NewJob> = {}): NewJob {
 export const newJobs = (count: number, differences: Partial<NewJob> = {}): NewJob[] =>
   Array.from({ length: count }, () => newJob(differences));
 
-export function claimRequest(differences: Partial<ClaimRequest> = {}): ClaimRequest {
+export function claimRequest(differences: Partial<ClaimWish> = {}): ClaimRequest {
   const limit = differences.limit ?? 10;
-  return {
+  return claimOf({
     token: randomBytes(16).toString('hex'),
     workerId: 'w-1',
     leaseMs: 45_000,
@@ -39,7 +43,7 @@ export function claimRequest(differences: Partial<ClaimRequest> = {}): ClaimRequ
     start: limit,
     alone: false,
     ...differences,
-  };
+  });
 }
 
 export const completed = (jobs: readonly ClaimedJob[]): Settlement[] =>

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
+import { peekAt } from '../../support/claim-request.js';
 import { tempDir } from '../../support/temp.js';
 import { claimRequest, completed, newJob } from './jobs.js';
 
@@ -20,7 +21,7 @@ test('[sqlite] far more names than a worker knows wait in its queue: it gets its
   ];
   await storage.enqueue([...others, ...mine]);
   const request = { names: ['a', 'b', 'never seen'], limit: 2, start: 1 };
-  expect(await storage.peek(['default'], request.names)).toEqual({ dueInMs: 0, aloneDue: false });
+  expect(await storage.peek(peekAt(['default'], request.names))).toEqual({ dueInMs: 0, aloneDue: false });
   const first = await storage.claim(claimRequest(request));
   expect(first.map(({ id, started }) => [id, started])).toEqual([
     [mine[2]?.id, true],
@@ -30,7 +31,7 @@ test('[sqlite] far more names than a worker knows wait in its queue: it gets its
   expect(second.map(({ id }) => id)).toEqual([mine[0]?.id]);
   await storage.settle(completed([...first, ...second]));
   expect(await storage.claim(claimRequest(request))).toEqual([]);
-  expect(await storage.peek(['default'], request.names)).toEqual({ dueInMs: null, aloneDue: false });
+  expect(await storage.peek(peekAt(['default'], request.names))).toEqual({ dueInMs: null, aloneDue: false });
 });
 
 test('[sqlite] names that another storage has added since are known at once', async () => {

@@ -6,6 +6,7 @@ import { Millrace } from '../../../src/client/millrace.js';
 import type { MillraceOptions } from '../../../src/client/millrace-options.js';
 import { uuidv7 } from '../../../src/internal/uuid.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
+import { claimOf } from '../../support/claim-request.js';
 import { openEngine, type TestEngine } from '../../support/engines.js';
 
 const note = defineJob('note', {});
@@ -448,7 +449,7 @@ export function clientSuite(name: Engine): void {
       const { millrace, engine } = at;
       const { id } = await millrace.dispatch(note);
       const token = '0123456789abcdef'.repeat(2);
-      const claim = {
+      const claim = claimOf({
         token,
         workerId: 'w-gone',
         leaseMs: 1000,
@@ -457,7 +458,7 @@ export function clientSuite(name: Engine): void {
         limit: 1,
         start: 1,
         alone: false,
-      };
+      });
       expect(await engine.storage.claim(claim)).toHaveLength(1);
       expect(await millrace.recover()).toMatchObject({ retried: {}, waiting: 0 });
       engine.clock.advance(2000);

@@ -6,6 +6,7 @@ import { Millrace } from '../../../src/client/millrace.js';
 import { isMillraceError } from '../../../src/internal/errors.js';
 import type { Storage } from '../../../src/storage/storage.js';
 import { Stage } from '../../conformance/stage.js';
+import { peekAt } from '../../support/claim-request.js';
 import { engineAvailable, openEngine, type TestEngine } from '../../support/engines.js';
 
 /** What breaks out of a text where a text is put into a statement, a pattern, a list, a header or a path. */
@@ -79,7 +80,7 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
       const { storage } = database;
       const calls: ((storage: Storage) => Promise<unknown>)[] = [
         (on) => on.claim(stage.request([text], { names: [text], workerId: text, limit: 5, start: 5 })),
-        (on) => on.peek([text], [text]),
+        (on) => on.peek(peekAt([text], [text], { labels: [text] })),
         (on) => on.stats(text),
         (on) => on.setPaused(text, true),
         (on) => on.setPaused(text, false),

@@ -229,5 +229,8 @@ function plainJob() {
     unique: null,
     idempotency: null,
     after: null,
+    limit: null,
+    cost: 1,
+    requires: [],
   };
 }

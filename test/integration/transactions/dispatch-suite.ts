@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isMillraceError } from '../../../src/internal/errors.js';
 import { uuidv7 } from '../../../src/internal/uuid.js';
+import { peekAt } from '../../support/claim-request.js';
 import { engineAvailable } from '../../support/engines.js';
 import { asHandle, claimAll, openStage, type Stage } from './stage.js';
 import type { Steps, UserKind, UserTx } from './user-database.js';
@@ -59,7 +60,7 @@ export function dispatchSuite(kind: UserKind): void {
           // An SQLite file has one writer: its claims wait for this transaction, a look does not.
           return (yield kind.engine === 'sqlite'
             ? stage.storage
-                .peek(['default'], ['note'])
+                .peek(peekAt(['default'], ['note']))
                 .then(({ dueInMs }) => (dueInMs === null ? [] : ['due']))
             : claimAll(stage.storage)) as string[];
         });

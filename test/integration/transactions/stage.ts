@@ -3,6 +3,7 @@ import type { DispatchOptions } from '../../../src/client/dispatch-options.js';
 import type { JobHandle } from '../../../src/client/job-handle.js';
 import { Millrace } from '../../../src/client/millrace.js';
 import type { Storage } from '../../../src/storage/storage.js';
+import { claimOf } from '../../support/claim-request.js';
 import { openEngine } from '../../support/engines.js';
 import type { UserDatabase, UserKind, UserTx } from './user-database.js';
 
@@ -55,15 +56,17 @@ let claims = 0;
 /** What a worker of another process would get now. */
 export async function claimAll(storage: Storage, token?: string): Promise<string[]> {
   claims += 1;
-  const claimed = await storage.claim({
-    token: token ?? claims.toString(16).padStart(32, '0'),
-    workerId: 'w-test',
-    queues: ['default'],
-    names: ['note'],
-    limit: 100,
-    start: 100,
-    alone: false,
-    leaseMs,
-  });
+  const claimed = await storage.claim(
+    claimOf({
+      token: token ?? claims.toString(16).padStart(32, '0'),
+      workerId: 'w-test',
+      queues: ['default'],
+      names: ['note'],
+      limit: 100,
+      start: 100,
+      alone: false,
+      leaseMs,
+    }),
+  );
   return claimed.map(({ id }) => id);
 }
