@@ -1,6 +1,7 @@
 import { Millrace } from '../client/millrace.js';
 import { hasErrorCode } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
+import { type OwnedProcess, ownProcess } from '../worker/owned-process.js';
 import type { Worker } from '../worker/worker.js';
 import type { Setup } from './session.js';
 import { StopWatch } from './stop-watch.js';
@@ -15,6 +16,8 @@ export interface WorkerRun {
 
 export interface RunWorkerOptions {
   readonly setup: Setup;
+  /** How lines are written to stderr, by the worker's thread too. */
+  readonly log: OwnedProcess['log'];
   readonly logger: Logger;
   /** Runs once the worker does; the worker is stopped when it resolves. */
   readonly until: (worker: Worker, stopped: Promise<void>) => Promise<void>;
@@ -24,8 +27,9 @@ export interface RunWorkerOptions {
  * Starts a worker of the config in this process, and stops it by signal or when `until` resolves. The first TERM or INT
  * lets running jobs end within the stop timeout, the second aborts them; what could not end is put back uncharged.
  */
-export async function runWorker({ setup, logger, until }: RunWorkerOptions): Promise<WorkerRun> {
+export async function runWorker({ setup, log, logger, until }: RunWorkerOptions): Promise<WorkerRun> {
   const { values } = setup.settings;
+  ownProcess({ blockedTimeoutMs: values.blockedTimeoutMs, lastWordsFile: null, log });
   const client = new Millrace({ database: setup.database, jobs: setup.jobs, settings: values, logger });
   const worker = client.worker({ stopTimeout: values.stopTimeoutMs, duties: setup.duties });
   const stop = new StopWatch(worker, logger);

@@ -2,12 +2,20 @@ import { writeSync } from 'node:fs';
 import { createLineLogger, type Logger, type LogLevel } from '../internal/logger.js';
 import type { Setup } from './session.js';
 
-/** The log of a command that runs jobs, on stderr; `quietest` holds unless a setting says otherwise. */
-export function workerLogger({ settings }: Setup, quietest: LogLevel): Logger {
+/** How the lines of a command that runs jobs are written; `quietest` holds unless a setting says otherwise. */
+export function workerLogSettings(
+  { settings }: Setup,
+  quietest: LogLevel,
+): { level: LogLevel; json: boolean } {
   const { values, sources } = settings;
+  const level = sources.logLevel === 'default' ? quietest : values.logLevel;
+  return { level, json: values.logFormat === 'json' };
+}
+
+/** The log of such a command, on stderr. */
+export function workerLogger(settings: { readonly level: LogLevel; readonly json: boolean }): Logger {
   return createLineLogger({
-    level: sources.logLevel === 'default' ? quietest : values.logLevel,
-    json: values.logFormat === 'json',
+    ...settings,
     write: (line) => writeSync(process.stderr.fd, `${line}\n`),
   });
 }

@@ -8,6 +8,7 @@ export const workerSettingNames: readonly SettingName[] = [
   'maxExecutionTime',
   'stopTimeout',
   'killGrace',
+  'blockedTimeout',
   'workerSleep',
   'heartbeat',
   'staleTimeout',

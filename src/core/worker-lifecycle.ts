@@ -14,14 +14,7 @@
  */
 import { MillraceError } from '../internal/errors.js';
 
-export const workerStates = [
-  'STARTING',
-  'REGISTER',
-  'RUNNING',
-  'RECONNECTING',
-  'DRAINING',
-  'EXIT',
-] as const;
+export const workerStates = ['STARTING', 'REGISTER', 'RUNNING', 'RECONNECTING', 'DRAINING', 'EXIT'] as const;
 
 export type WorkerState = (typeof workerStates)[number];
 

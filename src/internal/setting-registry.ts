@@ -136,6 +136,14 @@ export const settings = Object.freeze({
     meaning:
       'How long a handler may go on after its signal has fired before its attempt is ended without it.',
   }),
+  blockedTimeout: durationSetting({
+    env: 'MILLRACE_BLOCKED_TIMEOUT',
+    defaultMs: 300 * second,
+    minMs: 2 * second,
+    maxMs: day,
+    meaning:
+      'How long the main loop of `millrace work` may be blocked by a handler before the process ends itself with 75, so that a new one is started.',
+  }),
   staleTimeout: durationSetting({
     env: 'MILLRACE_STALE_TIMEOUT',
     defaultMs: 45 * second,

@@ -24,6 +24,7 @@ import { Runner } from './runner.js';
 import type { SettledCounts } from './settled-counts.js';
 import { emitSettled } from './settled-events.js';
 import { logSettled } from './settled-log.js';
+import { LoopPulse } from './watchdog/loop-pulse.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 
 export interface LifeOptions {
@@ -56,6 +57,7 @@ export class WorkerLife {
   readonly #depth: BufferDepth;
   readonly #log: AttemptLog;
   readonly #loneRun: LoneRun;
+  readonly #pulse: LoopPulse;
   #watch: AsyncDisposable | null = null;
   #status: NodeJS.Timeout | null = null;
   #adminState: AdminState = 'active';
@@ -77,7 +79,11 @@ export class WorkerLife {
       returnBuffer: () => this.returnBuffer('makes room for a job that must run alone'),
       poke: () => this.exchange.wake(),
     });
-    this.link = openLink(host, storage, this.#identity(), options.options, this.#listener());
+    this.#pulse = new LoopPulse(host.settings.heartbeatMs);
+    this.link = openLink(host, storage, this.#identity(), options.options, {
+      pulse: this.#pulse,
+      listener: this.#listener(),
+    });
   }
 
   get isIdle(): boolean {
@@ -95,6 +101,7 @@ export class WorkerLife {
   /** Begins to take jobs. */
   async open(): Promise<void> {
     this.runner.open();
+    this.#pulse.start();
     this.#status = setInterval(() => this.#tick(), statusEveryMs);
     // What waits already needs no wake-up, for which a server makes a connection of its own first.
     this.exchange.wake();
@@ -130,6 +137,7 @@ export class WorkerLife {
     await this.#watch?.[Symbol.asyncDispose]();
     this.#report('STOPPED');
     await this.link.stop(deadlineMs);
+    this.#pulse[Symbol.dispose]();
     this.runner.close();
   }
 
@@ -340,7 +348,9 @@ export class WorkerLife {
 
   #report(state: string): void {
     const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
-    const details = { rssBytes, heapBytes, buffered: this.#buffer.size, unacknowledged: this.#outbox.size };
+    const { peakLagMs: peakLoopLagMs } = this.#pulse;
+    const [buffered, unacknowledged] = [this.#buffer.size, this.#outbox.size];
+    const details = { rssBytes, heapBytes, peakLoopLagMs, buffered, unacknowledged };
     this.link.report({ state, running: this.runner.size, jobsDone: this.#options.counts.ended, details });
   }
 

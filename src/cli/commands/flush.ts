@@ -6,7 +6,7 @@ import { runWorker } from '../run-worker.js';
 import { openSession, type Setup, setUp } from '../session.js';
 import { addSettingOptions, settingFlags } from '../setting-options.js';
 import { countsText, settledCounts } from '../settled-counts.js';
-import { logSetup, workerLogger } from '../worker-log.js';
+import { logSetup, workerLogger, workerLogSettings } from '../worker-log.js';
 import { workerSettingNames } from '../worker-settings.js';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -27,10 +27,12 @@ export const flush: CommandSpec<Flags> = {
     const setup = await setUp(context, settingFlags(flags, workerSettingNames));
     // A server that is away is told at once; only a worker waits for it.
     await (await openSession(context, { mustExist: false }))[Symbol.asyncDispose]();
-    const logger = workerLogger(setup, 'warn');
+    const log = workerLogSettings(setup, 'warn');
+    const logger = workerLogger(log);
     logSetup(setup, logger);
     const { worker, forcedBy } = await runWorker({
       setup,
+      log,
       logger,
       until: (running) => idleWithProgress(context, running),
     });

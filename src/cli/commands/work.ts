@@ -5,7 +5,7 @@ import { runWorker, type WorkerRun } from '../run-worker.js';
 import { type Setup, setUp } from '../session.js';
 import { addSettingOptions, settingFlags } from '../setting-options.js';
 import { settledCounts } from '../settled-counts.js';
-import { logSetup, workerLogger } from '../worker-log.js';
+import { logSetup, workerLogger, workerLogSettings } from '../worker-log.js';
 import { workerSettingNames } from '../worker-settings.js';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -32,7 +32,8 @@ export const work: CommandSpec<Flags> = {
 };
 
 async function runIt(context: CommandContext, setup: Setup): Promise<number> {
-  const logger = workerLogger(setup, 'info');
+  const log = workerLogSettings(setup, 'info');
+  const logger = workerLogger(log);
   logSetup(setup, logger);
   const { queue, concurrency } = setup.settings.values;
   logger.info(`lanes: inline ${concurrency}`, {
@@ -40,7 +41,7 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
     jobs: setup.jobs.length,
     database: maskUrl(setup.database),
   });
-  const run = await runWorker({ setup, logger, until: (_worker, stopped) => stopped });
+  const run = await runWorker({ setup, log, logger, until: (_worker, stopped) => stopped });
   const counts = settledCounts(run.worker);
   logger.info(`drain: done, jobs_done=${run.worker.counts.ended}, exiting`);
   context.terminal.answer({ ...counts, exit: exitCodeOfRun(run) }, () => undefined);

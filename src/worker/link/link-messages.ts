@@ -1,6 +1,7 @@
 /** What crosses between the main loop and the link thread: plain data only. */
 import type { LogFields } from '../../internal/logger.js';
 import type { AdminState } from '../../storage/worker-record.js';
+import type { OwnedProcess } from '../owned-process.js';
 import type { LinkSettings, LinkSnapshot, WorkerIdentity, WorkerStatus } from './link.js';
 
 /** Given to the thread at its birth. */
@@ -11,6 +12,14 @@ export interface LinkThreadData {
   readonly settings: LinkSettings;
   /** Run the duties here as well. */
   readonly duties: DutySettings | null;
+  readonly watch: WatchSettings;
+}
+
+/** For watching the main loop. */
+export interface WatchSettings {
+  /** Of `LoopPulse`. */
+  readonly memory: SharedArrayBuffer;
+  readonly owned: OwnedProcess | null;
 }
 
 export interface DutySettings {

@@ -1,9 +1,11 @@
 /** Entry of the link thread: see link.ts. It also carries the duties, so that they never block handlers nor are blocked by them. */
+import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Logger } from '../../internal/logger.js';
+import { createLineLogger, type Logger } from '../../internal/logger.js';
 import { Duties } from '../../maintenance/duties.js';
 import { createStorage } from '../../storage/open-storage.js';
 import { openStoragePatiently } from '../open-storage-patiently.js';
+import { Watchdog } from '../watchdog/watchdog.js';
 import type { LinkListener } from './link.js';
 import { LinkControl } from './link-control.js';
 import type { LinkDownMessage, LinkThreadData, LinkUpMessage } from './link-messages.js';
@@ -21,7 +23,15 @@ const log =
     );
     send({ type: 'log', level, message, fields: plain });
   };
-const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+const posting: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+const { owned, memory } = data.watch;
+/** In a thread `process.stderr` has no descriptor, and goes through main. */
+const stderrFd = 2;
+/** Where stderr is ours, no line waits for a main loop that is blocked. */
+const logger: Logger =
+  owned === null
+    ? posting
+    : createLineLogger({ ...owned.log, write: (line) => writeSync(stderrFd, `${line}\n`) });
 const listener: LinkListener = {
   onRegistered: (adminState) => send({ type: 'registered', adminState }),
   onSnapshot: (snapshot) => send({ type: 'snapshot', snapshot }),
@@ -29,6 +39,10 @@ const listener: LinkListener = {
   onAdminState: (adminState) => send({ type: 'admin-state', adminState }),
   onLog: (level, message, fields) => logger[level](message, fields),
 };
+
+let running = 0;
+const watchdog = new Watchdog({ memory, owned, logger, running: () => running });
+watchdog.start();
 
 const stopping = new AbortController();
 const storage = await createStorage(data.databaseUrl, { ...data.storageOptions, logger });
@@ -40,6 +54,7 @@ const duties =
 
 port.on('message', (message: LinkDownMessage) => {
   if (message.type === 'report') {
+    ({ running } = message.status);
     link.report(message.status);
     duties?.noteProgress(message.status);
   } else {
@@ -78,6 +93,7 @@ async function end(deadlineMs: number): Promise<void> {
   } catch (error) {
     logger.warn('the link thread could not end cleanly', { error: String(error) });
   }
+  watchdog[Symbol.dispose]();
   send({ type: 'stopped' });
   port?.close();
 }

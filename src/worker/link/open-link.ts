@@ -1,5 +1,7 @@
 import type { Storage } from '../../storage/storage.js';
 import type { WorkerHost } from '../host.js';
+import { ownedProcess } from '../owned-process.js';
+import type { LoopPulse } from '../watchdog/loop-pulse.js';
 import type { ResolvedWorkerOptions } from '../worker-options.js';
 import type { Link, LinkListener, LinkSettings, WorkerIdentity } from './link.js';
 import type { DutySettings } from './link-messages.js';
@@ -14,7 +16,7 @@ export function openLink(
   storage: Storage,
   identity: WorkerIdentity,
   options: Pick<ResolvedWorkerOptions, 'duties'>,
-  listener: LinkListener,
+  { pulse, listener }: { readonly pulse: LoopPulse; readonly listener: LinkListener },
 ): Link {
   const { leaseMs, heartbeatMs, workerTtlMs, retentionMs, logRetentionMs } = host.settings;
   const settings: LinkSettings = {
@@ -27,7 +29,8 @@ export function openLink(
   const file = host.database !== null && storage.capabilities.shared ? linkThreadFile() : null;
   if (host.database !== null && file !== null) {
     const { url: databaseUrl, storageOptions } = host.database;
-    const data = { databaseUrl, storageOptions, identity, settings, duties };
+    const watch = { memory: pulse.memory, owned: ownedProcess() };
+    const data = { databaseUrl, storageOptions, identity, settings, duties, watch };
     return new LinkThreadHost(file, storage, data, listener);
   }
   if (storage.capabilities.shared) {

@@ -47,7 +47,8 @@ function host(
     concurrency: 1,
   };
   const settings = { leaseMs: LEASE, heartbeatMs: 200, controlMs: 100, ttlMs: 120_000 };
-  const data = { databaseUrl: parts.address, storageOptions: {}, identity, settings, duties: null };
+  const watch = { memory: new SharedArrayBuffer(4), owned: null };
+  const data = { databaseUrl: parts.address, storageOptions: {}, identity, settings, duties: null, watch };
   const none = (): void => undefined;
   return new LinkThreadHost(file, parts.storage, data, {
     onRegistered: none,

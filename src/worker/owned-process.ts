@@ -1,0 +1,26 @@
+import type { LogLevel } from '../internal/logger.js';
+
+/**
+ * A process that is ours to end (`millrace work`), with what its threads need to act while its main loop is blocked. The
+ * process of an application that carries a worker is never touched: there nothing is owned.
+ */
+export interface OwnedProcess {
+  /** A main loop that does not turn for so long ends the process. */
+  readonly blockedTimeoutMs: number;
+  /** Where a process that kills itself leaves its reason; null: nowhere. */
+  readonly lastWordsFile: string | null;
+  /** How lines are written to stderr. */
+  readonly log: { readonly level: LogLevel; readonly json: boolean };
+}
+
+let owned: OwnedProcess | null = null;
+
+/** Said once, by the command that runs this process, before its worker starts. */
+export function ownProcess(process: OwnedProcess): void {
+  owned = process;
+}
+
+/** Null where the process is another's. */
+export function ownedProcess(): OwnedProcess | null {
+  return owned;
+}

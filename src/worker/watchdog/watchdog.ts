@@ -1,0 +1,66 @@
+/**
+ * The link thread's eye on the main loop: says when it is blocked and by which frame, and ends a process of ours whose
+ * loop does not come back. A process of somebody else's is only reported on.
+ */
+import { formatDuration } from '../../internal/duration.js';
+import type { Logger } from '../../internal/logger.js';
+import { monotonicMs } from '../monotonic.js';
+import type { OwnedProcess } from '../owned-process.js';
+import { BlockWatch } from './block-watch.js';
+import { frameText, readMainStack } from './main-inspector.js';
+import { killSelf } from './self-kill.js';
+
+export interface WatchdogOptions {
+  readonly memory: SharedArrayBuffer;
+  readonly owned: OwnedProcess | null;
+  readonly logger: Logger;
+  /** What the worker did when it was last heard: for the line about a block. */
+  readonly running: () => number;
+}
+
+const stackDeadlineMs = 1_000;
+/** Many workers that block on the same thing shall not all end at the same moment. */
+const jitter = 0.1;
+
+export class Watchdog implements Disposable {
+  readonly #options: WatchdogOptions;
+  readonly #watch: BlockWatch;
+
+  constructor(options: WatchdogOptions) {
+    this.#options = options;
+    const { memory, owned, logger } = options;
+    this.#watch = new BlockWatch({
+      memory,
+      monotonic: monotonicMs,
+      killAfterMs: owned === null ? null : owned.blockedTimeoutMs * (1 + jitter * Math.random()),
+      onBlocked: (forMs) => void this.#tellBlocked(forMs),
+      onTurning: (forMs) => logger.info(`loop: turns again after ${formatDuration(forMs)}`),
+      onHopeless: (forMs) => void this.#end(forMs),
+    });
+  }
+
+  start(): void {
+    this.#watch.start();
+  }
+
+  [Symbol.dispose](): void {
+    this.#watch[Symbol.dispose]();
+  }
+
+  async #tellBlocked(forMs: number): Promise<void> {
+    const frames = (await readMainStack(stackDeadlineMs)) ?? [];
+    const [blocker] = frames;
+    const where = blocker === undefined ? 'outside of JavaScript' : `in ${frameText(blocker)}`;
+    this.#options.logger.warn(`loop: blocked for ${formatDuration(forMs)} ${where}`, {
+      running: this.#options.running(),
+      ...(frames.length > 1 ? { calledBy: frames.slice(1).map(frameText).join(' < ') } : {}),
+    });
+  }
+
+  async #end(forMs: number): Promise<void> {
+    const { owned, logger } = this.#options;
+    if (owned === null) return;
+    const reason = `the main loop has not turned for ${formatDuration(forMs)}`;
+    await killSelf({ reason, file: owned.lastWordsFile, logger });
+  }
+}
