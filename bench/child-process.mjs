@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const file = fileURLToPath(new URL('./child.mjs', import.meta.url));
+const ours = fileURLToPath(new URL('./child.mjs', import.meta.url));
 const profileFolder = process.env.MILLRACE_BENCH_CPU_PROFILE;
 
 /**
@@ -18,7 +18,7 @@ export class Child {
   /** The newest number of completions that it told. */
   progress = 0;
 
-  constructor(spec, deadlineMs) {
+  constructor(spec, deadlineMs, file = ours) {
     const profile = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
     this.#process = fork(file, [JSON.stringify(spec)], {
       execArgv: ['--expose-gc', ...profile],
@@ -84,8 +84,8 @@ export class Child {
 }
 
 /** Runs one operation to its end and answers what it measured. */
-export async function runChild(spec, deadlineMs = 120_000) {
-  const child = new Child(spec, deadlineMs);
+export async function runChild(spec, deadlineMs = 120_000, file = ours) {
+  const child = new Child(spec, deadlineMs, file);
   try {
     return (await child.next('result')).result;
   } finally {

@@ -5,6 +5,7 @@ import { pickUp, produce } from './operations/latency.mjs';
 import { rawMysql } from './operations/raw-mysql.mjs';
 import { rawPostgres } from './operations/raw-postgres.mjs';
 import { rawSqlite } from './operations/raw-sqlite.mjs';
+import { connectToParent } from './parent.mjs';
 
 const OPERATIONS = {
   load,
@@ -19,28 +20,4 @@ const OPERATIONS = {
   'raw-mysql': rawMysql,
 };
 
-const spec = JSON.parse(process.argv[2]);
-const send = (message) => new Promise((resolve) => process.send(message, resolve));
-const parent = {
-  progress: (count) => process.send({ type: 'progress', count }),
-  ready: () => send({ type: 'ready' }),
-  told: (type) =>
-    new Promise((resolve) => {
-      const listen = (message) => {
-        if (message.type !== type) return;
-        process.off('message', listen);
-        resolve(message);
-      };
-      process.on('message', listen);
-    }),
-};
-
-try {
-  const result = await OPERATIONS[spec.operation](spec, parent);
-  await send({ type: 'result', result });
-} catch (error) {
-  await send({ type: 'error', message: `${spec.operation}: ${error.stack ?? error}` });
-}
-process.disconnect();
-// What an operation left open (it was told to close) must not keep the run waiting.
-setTimeout(() => process.exit(0), 3_000).unref();
+await connectToParent((spec, parent) => OPERATIONS[spec.operation](spec, parent));

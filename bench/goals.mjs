@@ -36,33 +36,29 @@ function postgresGoals(results, peers) {
     peerGoal(
       'drain, concurrency 10, against the best peer',
       1.2,
-      peers.against(engine, 'PostgreSQL', 'drain', 10),
+      peers.against(engine, 'drain', { concurrency: 10, processes: 1 }),
     ),
     peerGoal(
       'drain, concurrency 100, against the best peer',
       1.2,
-      peers.against(engine, 'PostgreSQL', 'drain', 100),
+      peers.against(engine, 'drain', { concurrency: 100, processes: 1 }),
     ),
     peerGoal(
       'drain, concurrency 1, against the best peer',
       1.1,
-      peers.against(engine, 'PostgreSQL', 'drain', 1),
+      peers.against(engine, 'drain', { concurrency: 1, processes: 1 }),
     ),
     peerGoal(
       'drain, two processes, against the best peer',
       1.1,
-      peers.against(engine, 'PostgreSQL', 'two', 10),
+      peers.against(engine, 'drain', { concurrency: 10, processes: 2 }),
     ),
     ...growthGoals(results, engine),
     millionGoal(results, engine),
     ...oneByOneGoal(results, engine),
-    peerGoal(
-      'dispatch one by one, against the best peer',
-      1.5,
-      peers.against(engine, 'PostgreSQL', 'enqueue'),
-    ),
+    peerGoal('dispatch one by one, against the best peer', 1.5, peers.against(engine, 'one-by-one')),
     atLeast('dispatch, 50 in flight, jobs/s', 30_000, rate('in-flight')),
-    peerGoal('bulk dispatch, against the best peer', 1.5, peers.against(engine, 'PostgreSQL', 'bulk')),
+    peerGoal('bulk dispatch, against the best peer', 1.5, peers.against(engine, 'bulk')),
     ...pickUpGoals(results, engine, [1, 2], [2.5, 8]),
   ];
 }
@@ -77,19 +73,15 @@ function sqliteGoals(results, peers) {
     peerGoal(
       'NORMAL: drain, concurrency 10, against plainjob',
       4,
-      peers.against(normal, 'SQLite', 'drain', 10),
+      peers.against(normal, 'drain', { concurrency: 10, processes: 1 }),
     ),
     atLeast('FULL: drain, concurrency 10, of the raw claim 100 + delete 100', 0.4, share, ratio),
     peerGoal(
       'NORMAL: bulk dispatch, against plainjob (level: within 5 %)',
       0.95,
-      peers.against(normal, 'SQLite', 'bulk'),
+      peers.against(normal, 'bulk'),
     ),
-    peerGoal(
-      'NORMAL: dispatch one by one, against plainjob',
-      0.75,
-      peers.against(normal, 'SQLite', 'enqueue'),
-    ),
+    peerGoal('NORMAL: dispatch one by one, against plainjob', 0.75, peers.against(normal, 'one-by-one')),
     atLeast('NORMAL: dispatch, 50 in flight, jobs/s', 120_000, results.values(normal, 'in-flight')),
     ...[normal, full].flatMap((engine) => [
       pickUpGoal(results, engine, { processes: 1, share: 'p50', most: 1 }),
@@ -114,15 +106,10 @@ function mysqlGoals(results) {
 
 function peerGoal(name, goal, compared) {
   if (compared === null || compared === undefined) return atLeast(name, goal, null, ratio);
-  const row = atLeast(
-    name,
-    goal,
-    { median: compared.ratio, isNoisy: compared.ours.isNoisy || compared.best.isNoisy },
-    ratio,
-  );
+  const row = atLeast(name, goal, compared.ratio, ratio);
   return {
     ...row,
-    reached: `${row.reached} (${count(compared.ours.median)} : ${count(compared.best.median)} ${compared.peer})`,
+    reached: `${row.reached} (${count(compared.ours.median)} : ${count(compared.best.median)} ${compared.title})`,
   };
 }
 

@@ -1,7 +1,13 @@
 import { parseArgs } from 'node:util';
+import { QUEUES } from './peers/catalog.mjs';
 
 export const ENGINES = ['sqlite-full', 'sqlite-normal', 'postgres', 'mysql'];
 export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'backlog', 'million'];
+
+/** What is measured of other queues: the works that each of them can do. */
+export const PEER_WORKS = ['dispatch', 'drain', 'latency', 'backlog'];
+const PEER_ENGINES = ['sqlite-full', 'sqlite-normal', 'postgres'];
+const PEER_NAMES = [...QUEUES.filter(({ isOurs }) => !isOurs).map(({ name }) => name), 'none'];
 
 export const HELP = `Usage: npm run bench -- [options]
 
@@ -12,9 +18,12 @@ export const HELP = `Usage: npm run bench -- [options]
   --quick         everything once and very small: shows that the benchmark works, says nothing of speed
   --json          rows as JSON lines on standard output instead of the report
   --save          also writes bench/results.jsonl and bench/RESULTS.md
+  --peers         other queues and ours instead, taking turns; installs them on demand (--work: ${PEER_WORKS.join(', ')})
+  --queue LIST    with --peers, those beside ours: ${PEER_NAMES.join(', ')} (default: all)
   --gate N        wait at most so many seconds for a quiet machine before each measurement (default 6)
 
-Servers: MILLRACE_BENCH_POSTGRES and MILLRACE_BENCH_MYSQL name them; else those that the tests use.
+Servers: MILLRACE_BENCH_POSTGRES and MILLRACE_BENCH_MYSQL name them; else those that the tests use. BullMQ runs where
+MILLRACE_BENCH_REDIS, else redis://127.0.0.1:6379, can be reached.
 Example: npm run bench -- --engine postgres --work drain,latency --reps 1`;
 
 const FULL_SIZES = {
@@ -27,6 +36,32 @@ const FULL_SIZES = {
   million: 1_000_000,
   rawInsert: 3_000,
   rawRows: 100_000,
+};
+
+const PEER_SIZES = {
+  one: 2_000,
+  oneSlow: 1_000,
+  inFlight: 5_000,
+  inFlightSlow: 2_000,
+  slow: 3_000,
+  latencyJobs: 80,
+  latencyGapMs: 25,
+  latencyRestMs: 1_200,
+  backlog: 200_000,
+  cutMs: 6_000,
+};
+
+const PEER_QUICK_SIZES = {
+  one: 20,
+  oneSlow: 20,
+  inFlight: 100,
+  inFlightSlow: 60,
+  slow: 100,
+  latencyJobs: 5,
+  latencyGapMs: 10,
+  latencyRestMs: 100,
+  backlog: 2_000,
+  cutMs: 30_000,
 };
 
 const QUICK_SIZES = {
@@ -51,19 +86,26 @@ export function parseOptions(argv) {
       reps: { type: 'string' },
       n: { type: 'string' },
       gate: { type: 'string' },
+      queue: { type: 'string' },
+      peers: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       save: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
-  const { quick } = values;
+  const { quick, peers } = values;
+  if (values.queue !== undefined && !peers) throw new Error('--queue: expected together with --peers');
+  const works = peers ? PEER_WORKS : WORKS;
+  const sizes = peers ? [PEER_SIZES, PEER_QUICK_SIZES] : [FULL_SIZES, QUICK_SIZES];
   return {
-    engines: values.engine === undefined ? null : enginesOf(values.engine),
-    works: listOf(values.work, WORKS, '--work') ?? WORKS,
+    isPeers: peers,
+    queues: listOf(values.queue, PEER_NAMES, '--queue') ?? null,
+    engines: values.engine === undefined ? null : enginesOf(values.engine, peers ? PEER_ENGINES : ENGINES),
+    works: listOf(values.work, works, '--work') ?? works,
     reps: countOf(values.reps, quick ? 1 : 3, '--reps'),
     gateMs: countOf(values.gate, quick ? 0 : 6, '--gate', 0) * 1_000,
-    sizes: { ...(quick ? QUICK_SIZES : FULL_SIZES), n: countOf(values.n, quick ? 500 : 20_000, '--n') },
+    sizes: { ...sizes[quick ? 1 : 0], n: countOf(values.n, quick ? 500 : 20_000, '--n') },
     isQuick: quick,
     json: values.json,
     save: values.save,
@@ -71,12 +113,12 @@ export function parseOptions(argv) {
   };
 }
 
-function enginesOf(text) {
+function enginesOf(text, known) {
   const names = text.split(',').flatMap((name) => {
     if (name === 'sqlite') return ['sqlite-full', 'sqlite-normal'];
     return name === 'mariadb' ? ['mysql'] : [name];
   });
-  return listOf(names.join(','), ENGINES, '--engine');
+  return listOf(names.join(','), known, '--engine');
 }
 
 function listOf(text, known, option) {

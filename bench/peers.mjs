@@ -1,16 +1,6 @@
-import { spread } from './results.mjs';
+import { isQuiet, spread } from './results.mjs';
 
-/** Ours in the peers' harness, by engine; every other name is a peer. */
-export const OURS = {
-  'sqlite-full': 'millrace-sqlite-full',
-  'sqlite-normal': 'millrace-sqlite',
-  postgres: 'millrace-postgres',
-  mysql: 'millrace-mysql',
-};
-
-const noisyCores = 0.25;
-
-/** Rows of the separate harness that runs other queues and ours under the same workloads. */
+/** Rows of a run of other queues and ours, asked by queue. */
 export class Peers {
   #rows;
 
@@ -22,34 +12,91 @@ export class Peers {
     return this.#rows.length === 0;
   }
 
-  get names() {
-    return [...new Set(this.#rows.map(({ peer }) => peer))];
+  get conditions() {
+    return this.#rows.find(({ work }) => work === 'conditions');
   }
 
-  about(peer) {
-    return this.#rows.find((row) => row.peer === peer && row.w === 'info');
+  get minutes() {
+    return this.#rows.find(({ work }) => work === 'end')?.minutes;
   }
 
-  values(peer, work, concurrency, read = ({ perSec }) => perSec) {
-    const found = this.#rows.filter(
-      ({ peer: name, w, c, error }) =>
-        name === peer && w === work && c === concurrency && error === undefined,
+  /** What each queue is, in the order of the run, those that could not be measured too. */
+  get queues() {
+    return this.#rows.filter(({ work }) => work === 'queue');
+  }
+
+  /** Ours on this engine. */
+  oursOn(engine) {
+    return this.queues.find((queue) => queue.engine === engine && queue.isOurs);
+  }
+
+  get failed() {
+    return this.#rows.filter(({ problems }) => problems?.length > 0);
+  }
+
+  skipped(name) {
+    return this.#rows.filter(({ queue, skipped }) => queue === name && skipped !== undefined);
+  }
+
+  isCut(name, work, about = {}) {
+    return this.#found(name, work, about).some(({ isTimeout }) => isTimeout);
+  }
+
+  values(name, work, about = {}, read = ({ perSec }) => perSec) {
+    const rows = this.#quiet(name, work, about);
+    return spread(
+      rows.map(read),
+      rows.some((row) => !isQuiet(row)),
     );
-    const quiet = found.filter(({ foreign }) => !(foreign > noisyCores));
-    return spread((quiet.length > 0 ? quiet : found).map(read), quiet.length === 0);
   }
 
-  /** Ours divided by the best peer on this kind of server: `{ ratio, peer, best, ours }`, or null. */
-  against(engine, backend, work, concurrency) {
-    const ours = this.values(OURS[engine], work, concurrency);
-    const candidates = this.names
-      .filter((name) => !Object.values(OURS).includes(name) && this.about(name)?.backend.startsWith(backend))
-      .map((peer) => ({ peer, best: this.values(peer, work, concurrency) }))
-      .filter(({ best }) => best !== null)
+  /** This queue divided by that one, each repetition by itself; null where they have none in common. */
+  ratio([name, other], work, about = {}, read = ({ perSec }) => perSec) {
+    const others = new Map(this.#found(other, work, about).map((row) => [row.rep, row]));
+    const pairs = this.#found(name, work, about)
+      .filter(({ rep }) => others.has(rep))
+      .map((row) => [row, others.get(row.rep)]);
+    const quiet = pairs.filter((pair) => pair.every(isQuiet));
+    const used = quiet.length > 0 ? quiet : pairs;
+    return spread(
+      used.map(([row, beside]) => read(row) / read(beside)),
+      quiet.length === 0,
+    );
+  }
+
+  /**
+   * Ours on this engine divided by the best of the queues on the same kind of database: `{ ratio, title, best, ours }`,
+   * or null.
+   */
+  against(engine, work, about) {
+    const ours = this.oursOn(engine);
+    if (ours === undefined) return null;
+    const [first] = this.queues
+      .filter((queue) => queue.engine === engine && !queue.isOurs && queue.store === ours.store)
+      .map(({ queue, title }) => ({
+        title,
+        best: this.values(queue, work, about),
+        ratio: this.ratio([ours.queue, queue], work, about),
+      }))
+      .filter(({ ratio }) => ratio !== null)
       .sort((a, b) => b.best.median - a.best.median);
-    const [first] = candidates;
-    return ours === null || first === undefined
-      ? null
-      : { ...first, ours, ratio: ours.median / first.best.median };
+    return first === undefined ? null : { ...first, ours: this.values(ours.queue, work, about) };
+  }
+
+  #found(name, work, about) {
+    return this.#rows.filter(
+      (row) =>
+        row.queue === name &&
+        row.work === work &&
+        row.skipped === undefined &&
+        !(row.problems?.length > 0) &&
+        Object.entries(about).every(([key, value]) => row[key] === value),
+    );
+  }
+
+  #quiet(name, work, about) {
+    const found = this.#found(name, work, about);
+    const quiet = found.filter(isQuiet);
+    return quiet.length > 0 ? quiet : found;
   }
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
-/* Tables of a run. `node bench/report.mjs` writes bench/RESULTS.md anew from bench/results.jsonl and bench/peers.jsonl. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+/* Tables of a run. `node bench/report.mjs` writes bench/RESULTS.md anew from bench/results.jsonl. */
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cell, count, ms, ratio, table } from './format.mjs';
 import { goalsOf } from './goals.mjs';
-import { OURS, Peers } from './peers.mjs';
+import { peerReport } from './peer-report.mjs';
+import { Peers } from './peers.mjs';
 import { Results, rateAtStamp, rateToStamp } from './results.mjs';
+import { readRows } from './rows.mjs';
 
 const LABELS = {
   'sqlite-full': 'SQLite, synchronous=FULL (default)',
@@ -14,10 +16,19 @@ const LABELS = {
   mysql: 'MariaDB',
 };
 
-export function report(rows, peers) {
-  const results = new Results(rows);
+/** Of the rows of one run, or of the newest of each kind. */
+export function report(rows) {
+  const peers = new Peers(rows.filter(({ run }) => run === 'peers'));
+  const results = new Results(rows.filter(({ run }) => run !== 'peers'));
+  const parts = results.conditions === undefined ? [] : engineParts(results, peers);
+  return ['# What Millrace does in a second', ...parts, ...peerReport(peers)]
+    .filter((part) => part !== '')
+    .join('\n\n')
+    .concat('\n');
+}
+
+function engineParts(results, peers) {
   return [
-    '# What Millrace does in a second',
     conditions(results),
     goals(results, peers),
     rawLimits(results),
@@ -26,12 +37,8 @@ export function report(rows, peers) {
     latencyTable(results),
     growthTable(results),
     memoryTable(results),
-    peerTables(peers),
     checks(results),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n')
-    .concat('\n');
+  ];
 }
 
 function conditions(results) {
@@ -66,7 +73,7 @@ function goals(results, peers) {
   );
   const source = peers.isEmpty
     ? 'Ratios to peers were not measured for this report.'
-    : 'Ratios to peers were measured with a separate harness, ours and theirs in the same run (tables below).';
+    : 'Ratios to peers are of a run of its own, ours and theirs taking turns (see Beside other queues).';
   return `## Goals\n\n${source}\n\n${table(['engine', 'goal', 'asked', 'reached', 'met'], rows)}`;
 }
 
@@ -169,45 +176,6 @@ function memoryTable(results) {
   return `## Memory of a worker, MiB resident\n\nDrain of ${count(results.conditions.sizes.backlog)} at c = 10.\n\n${table(head, rows)}`;
 }
 
-function peerTables(peers) {
-  if (peers.isEmpty) return '';
-  const ours = new Set(Object.values(OURS));
-  const names = peers.names.sort((a, b) => Number(ours.has(b)) - Number(ours.has(a)));
-  const name = (peer) => `${ours.has(peer) ? `**${peer}**` : peer} (${peers.about(peer)?.backend ?? '?'})`;
-  const of = (peer, work, concurrency, read) => cell(peers.values(peer, work, concurrency, read));
-  const rates = names.map((peer) => [
-    name(peer),
-    of(peer, 'enqueue'),
-    of(peer, 'enqueue-par'),
-    of(peer, 'bulk'),
-    of(peer, 'drain', 1),
-    of(peer, 'drain', 10),
-    of(peer, 'drain', 100),
-    of(peer, 'two', 10),
-    of(peer, 'backlog', 10),
-    cell(
-      peers.values(peer, 'latency', undefined, ({ p50 }) => p50),
-      ratio,
-    ),
-  ]);
-  const versions = names
-    .filter((peer) => !ours.has(peer))
-    .map((peer) => `- ${peer} ${peers.about(peer)?.version}: ${peers.about(peer)?.options}`);
-  const head = [
-    'queue',
-    'one by one',
-    '50 in flight',
-    'bulk',
-    'drain c = 1',
-    'c = 10',
-    'c = 100',
-    'two × 10',
-    'first of a backlog',
-    'pick-up p50, ms',
-  ];
-  return `## Beside other queues, jobs/s\n\nMeasured with a separate harness: the same workloads for each queue in its own best documented settings, on servers at their default durability (Redis: RDB snapshots; plainjob: synchronous=NORMAL, as our \`millrace-sqlite\` here). Ours keeps finished jobs; graphile-worker deletes them.\n\n${table(head, rates)}\n\n${versions.join('\n')}`;
-}
-
 function checks(results) {
   const { drains, failed } = results;
   const jobs = drains.reduce((sum, { jobs: handled }) => sum + handled, 0);
@@ -222,17 +190,6 @@ function checks(results) {
   return lines.join(' ');
 }
 
-export function readPeers() {
-  return new Peers(readRows('./peers.jsonl'));
-}
-
-function readRows(name) {
-  const file = new URL(name, import.meta.url);
-  if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
-}
-
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(new URL('./RESULTS.md', import.meta.url), report(readRows('./results.jsonl'), readPeers()));
+  writeFileSync(new URL('./RESULTS.md', import.meta.url), report(readRows()));
 }

@@ -70,7 +70,7 @@ export class Results {
   }
 }
 
-const isQuiet = ({ others }) => !(others > noisyCores);
+export const isQuiet = ({ others }) => !(others > noisyCores);
 
 function spreadOf(rows, read) {
   return spread(

@@ -5,10 +5,12 @@ import { Bench } from './bench.mjs';
 import { openEngines } from './engines.mjs';
 import { describeMachine } from './machine.mjs';
 import { HELP, parseOptions } from './options.mjs';
-import { readPeers, report } from './report.mjs';
+import { queueOf } from './peers/catalog.mjs';
+import { runPeers } from './peers/run.mjs';
+import { report } from './report.mjs';
+import { mergeRuns, readRows, writeRows } from './rows.mjs';
 import { million, RUNS } from './works.mjs';
 
-const resultsFile = new URL('./results.jsonl', import.meta.url);
 const reportFile = new URL('./RESULTS.md', import.meta.url);
 
 let options;
@@ -31,34 +33,53 @@ const emit = (row) => {
   else process.stderr.write(`${lineOf(row)}\n`);
 };
 
+const run = options.isPeers ? { run: 'peers' } : {};
 emit({
+  ...run,
   work: 'conditions',
   ...describeMachine(),
   quick: options.isQuick,
   reps: options.reps,
   sizes: options.sizes,
 });
-const engines = await openEngines(options.engines);
 try {
-  for (const [engine, why] of engines.missing) emit({ engine, work: 'missing', why });
-  await runAll(
-    [...engines.targets].map(
-      ([engine, target]) => new Bench({ engine, target, gateMs: options.gateMs, emit }),
-    ),
-  );
-} finally {
-  await engines.close();
+  if (options.isPeers) {
+    await runPeers({ options, emit, tell: (line) => process.stderr.write(`${line}\n`) });
+  } else await runEngines();
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
 }
-emit({ work: 'end', minutes: (performance.now() - startedMs) / 60_000 });
+emit({ ...run, work: 'end', minutes: (performance.now() - startedMs) / 60_000 });
 
 if (options.save) {
-  writeFileSync(resultsFile, `${rows.map((row) => JSON.stringify(row)).join('\n')}\n`);
-  writeFileSync(reportFile, report(rows, readPeers()));
-} else if (!options.json) process.stdout.write(report(rows, readPeers()));
+  const saved = mergeRuns(readRows(), rows);
+  writeRows(saved);
+  writeFileSync(reportFile, report(saved));
+} else if (!options.json) process.stdout.write(report(rows));
 
-const failed = rows.filter(({ problems }) => problems?.length > 0);
+// Another queue that fails is told of in its row; it isn't a fault of ours.
+const failed = rows.filter(({ queue, problems }) => problems?.length > 0 && !isPeer(queue));
 for (const row of failed) process.stderr.write(`FAILED ${lineOf(row)}\n`);
 process.exitCode = failed.length > 0 ? 1 : 0;
+
+async function runEngines() {
+  const engines = await openEngines(options.engines);
+  try {
+    for (const [engine, why] of engines.missing) emit({ engine, work: 'missing', why });
+    await runAll(
+      [...engines.targets].map(
+        ([engine, target]) => new Bench({ engine, target, gateMs: options.gateMs, emit }),
+      ),
+    );
+  } finally {
+    await engines.close();
+  }
+}
+
+function isPeer(name) {
+  return name !== undefined && !queueOf(name).isOurs;
+}
 
 /** By repetition first: what is compared is then measured within minutes of each other. */
 async function runAll(benches) {
@@ -73,6 +94,7 @@ async function runAll(benches) {
 }
 
 function lineOf({
+  queue,
   engine = '',
   work,
   rep,
@@ -85,13 +107,21 @@ function lineOf({
   others,
   problems = [],
   memory,
+  missing,
+  skipped,
 }) {
-  const parts = [engine.padEnd(13), work.padEnd(12), rep === undefined ? '' : `#${rep}`];
+  const parts = [
+    queue === undefined ? engine.padEnd(13) : queue.padEnd(22),
+    work.padEnd(12),
+    rep === undefined ? '' : `#${rep}`,
+  ];
   if (concurrency !== undefined) parts.push(`c=${concurrency}${processes === 2 ? ' ×2' : ''}`);
   if (perSec !== undefined) parts.push(`${Math.round(perSec).toLocaleString('en-US')}/s`);
   if (p50 !== undefined) parts.push(`p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
   for (const [name, value] of Object.entries(limits ?? {})) parts.push(`${name} ${Math.round(value)};`);
   if (memory !== undefined) parts.push(`${memory.after.toFixed(0)} MiB`);
   if (others > 0.25) parts.push(`(others used ${others} cores)`);
+  if (missing !== undefined) parts.push(`not measured: ${missing}`);
+  if (skipped !== undefined) parts.push(`left out: ${skipped}`);
   return [...parts, ...problems].join(' ');
 }

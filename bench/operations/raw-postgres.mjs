@@ -60,7 +60,7 @@ export async function rawPostgres({ url, inserts, rows }) {
   return { limits, ...about };
 }
 
-async function conditions(client) {
+export async function conditions(client) {
   const names = [
     'server_version',
     'fsync',
