@@ -5,6 +5,8 @@ import type { Storage } from '../storage/storage.js';
 /** An attempt to open takes its time with drivers, pools and a server that is away; beyond this it is no answer. */
 const openDeadlineMs = 60_000;
 const closeDeadlineMs = 15_000;
+/** A server that accepts and says nothing is not waited for longer than that by somebody who wants to leave. */
+const openGraceMs = 1_000;
 
 export interface StorageAccessOptions {
   readonly create: () => Storage | Promise<Storage>;
@@ -35,7 +37,7 @@ export class StorageAccess {
     return this.#opening;
   }
 
-  /** Takes no more calls, then ends what was opened here. */
+  /** Takes no more calls, then ends what was opened here; what is still being opened then ends as soon as it can. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const storage = await this.#opened();
@@ -46,10 +48,14 @@ export class StorageAccess {
   }
 
   async #opened(): Promise<Storage | null> {
+    if (this.#opening === null) return this.current;
     try {
-      return (await this.#opening) ?? this.current;
+      return await withDeadline(this.#opening, {
+        ms: openGraceMs,
+        name: 'opening the storage, when it was closed',
+      });
     } catch {
-      // It never opened: its caller was told, and there is nothing to close.
+      // It did not open, or not yet: then whoever waits for it learns that it is closed.
       return null;
     }
   }
@@ -58,6 +64,8 @@ export class StorageAccess {
     try {
       const storage = await this.#options.create();
       await withDeadline(storage.open(), { ms: openDeadlineMs, name: 'opening the storage' });
+      if (this.#isClosed && this.#options.isOwned) await storage.close();
+      if (this.#isClosed) throw closedError();
       this.current = storage;
       return storage;
     } catch (error) {

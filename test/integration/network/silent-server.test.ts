@@ -28,6 +28,18 @@ for (const engine of ['postgres', 'mysql'] as const) {
       silent.hangUp();
     });
 
+    test('keeps no client from being closed, unless it still owes a dispatch its deadline', async () => {
+      await using silent = await silentServer();
+      const millrace = client(silent.url(engine));
+      const opened = millrace.open().catch((error: unknown) => error);
+      await waitFor(() => silent.size > 0, { describe: 'the client to try to connect' });
+      const askedAt = performance.now();
+      await millrace.close();
+      expect(performance.now() - askedAt).toBeLessThan(5_000);
+      silent.hangUp();
+      expect(await opened).toBeInstanceOf(Error);
+    });
+
     test('keeps no worker from being stopped while it starts', async () => {
       await using silent = await silentServer();
       await using millrace = client(silent.url(engine));
