@@ -5,6 +5,8 @@ import { expectedGot, MillraceError } from '../../internal/errors.js';
 import { ClaimedQueues } from './claimed-queues.js';
 import { isBusy, toMillraceError } from './errors.js';
 import { Kinds } from './kinds.js';
+import { LineBook } from './line-book.js';
+import { Stretches } from './stretches.js';
 
 export type Value = string | number | Buffer | null;
 
@@ -28,6 +30,8 @@ export interface Driver {
 export class Connection {
   readonly file: string;
   readonly kinds: Kinds = new Kinds(this);
+  readonly lines: LineBook = new LineBook(this);
+  readonly stretches: Stretches = new Stretches(this);
   readonly claimedQueues: ClaimedQueues = new ClaimedQueues();
   readonly #db: Driver;
   readonly #statements = new Map<string, Statement>();
@@ -88,6 +92,8 @@ export class Connection {
     // A full disk and some I/O errors make SQLite roll back by itself.
     if (this.#db.inTransaction) this.run('rollback');
     this.kinds.forget();
+    this.lines.forget();
+    this.stretches.forget();
   }
 
   close(): void {

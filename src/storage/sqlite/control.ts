@@ -80,6 +80,7 @@ export function edit(tx: Transaction, id: string, change: JobEdit): ControlOutco
 
 function applyEdit(tx: Transaction, job: JobRow, { payload, version, priority, due, queue }: JobEdit): void {
   const { db, nowMs } = tx;
+  db.stretches.changed(job.kind);
   const dueAtMs = due === undefined ? null : Math.round('atMs' in due ? due.atMs : nowMs + due.inMs);
   db.run(
     sql.edit,
@@ -95,9 +96,10 @@ function applyEdit(tx: Transaction, job: JobRow, { payload, version, priority, d
     if (isLong(payload)) keepApart(db, job.row, payload);
   }
   if (queue === undefined) return;
-  const { name } = db.kinds.byId(db.value<number>(sql.kindOf, job.row) as number);
-  const kind = db.kinds.ensure(queue, name);
+  const { name, requires } = db.kinds.byId(job.kind);
+  const kind = requires === null ? db.kinds.ensure(queue, name) : db.kinds.ensureLined(queue, name, requires);
   db.run(sql.moveToKind, kind.queueId, kind.id, job.row);
+  db.stretches.changed(kind.id);
 }
 
 /** What an operator asks of one job: at once where nothing runs, else as a request to its worker. */

@@ -5,6 +5,7 @@
 import type { StopRequest } from '../claimed-job.js';
 import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
 import { policyCodes, scopeCodes } from './codes.js';
+import { ordinary, ownLine } from './line-book.js';
 import * as sql from './queries/endings.js';
 import { deletePayload } from './queries/payloads.js';
 import * as keys from './queries/unique-keys.js';
@@ -37,6 +38,7 @@ export function completeJob(
   completion: { readonly result: string | null; readonly outcome: string | null },
 ): void {
   tx.db.run(sql.endCompleted, completion.result, completion.outcome, tx.nowMs, job.row);
+  freePlace(tx, job);
   freeAtEnd(tx, job);
   tx.countEnding(job.queue, statusCodes.completed);
   tellDependents(tx, job.row, true);
@@ -44,9 +46,17 @@ export function completeJob(
 
 function endAlone(tx: Transaction, job: sql.JobRow, ending: Ending): void {
   tx.db.run(sql.end, ending.status, ending.reason, ending.token, tx.nowMs, job.row);
+  freePlace(tx, job);
   freeAtEnd(tx, job);
   tx.countEnding(job.queue, ending.status);
 }
+
+/** What a limit or budget counted runs no more, so another one may, of whatever queue. */
+function freePlace(tx: Transaction, job: sql.JobRow): void {
+  if (job.status === statusCodes.processing && isCounted(job)) tx.wakesAll = true;
+}
+
+const isCounted = ({ line, metered }: sql.JobRow): boolean => metered === 1 || ownLine(line) !== ordinary.id;
 
 function freeAtEnd(tx: Transaction, job: sql.JobRow): void {
   if (job.uniqueKey !== null && job.scope !== scopeCodes.period)
@@ -59,6 +69,7 @@ export function deleteJobs(tx: Transaction, jobs: readonly sql.JobRow[]): void {
   for (const { uniqueKey, id } of jobs) if (uniqueKey !== null) tx.db.run(keys.freeKey, uniqueKey, id);
   // None of them waits any more, so none is followed as a dependent of another.
   if (live.length > 1) for (const { row } of live) tx.db.run(sql.closeEdgesOfChild, row);
+  for (const job of live) freePlace(tx, job);
   for (const { row } of live) tellDependents(tx, row, false);
   for (const { row } of jobs) forgetJob(tx, row);
 }
@@ -86,12 +97,24 @@ export function carryOut(tx: Transaction, job: sql.JobRow, request: StopRequest,
 /** Back into the line. Without a due time it keeps the one it has. */
 export function makePending(
   tx: Transaction,
-  job: { readonly row: number; readonly queue: number },
+  job: sql.JobRow,
   change: { readonly reason: string | null; readonly dueAtMs: number | null },
 ): void {
   const dueAtMs = change.dueAtMs === null ? null : Math.round(change.dueAtMs);
   tx.db.run(sql.makePending, change.reason, dueAtMs, job.row);
+  tx.db.stretches.changed(job.kind);
   tx.wake(job.queue);
+  freePlace(tx, job);
+}
+
+/** Back into the line, or into that of what must run alone. */
+export function returnAfterDeath(
+  tx: Transaction,
+  job: sql.JobRow,
+  death: { readonly delayMs: number; readonly alone: boolean },
+): void {
+  tx.db.run(sql.afterDeath, Math.round(tx.nowMs + death.delayMs), death.alone ? 1 : 0, job.row);
+  makePending(tx, job, { reason: null, dueAtMs: null });
 }
 
 /** On down, in a loop: a chain of thousands must not exhaust the stack. */

@@ -5,17 +5,23 @@ import { policyCodes, scopeCodes, tiedBits } from './codes.js';
 import type { Value } from './connection.js';
 import { endJob, parentFailed } from './endings.js';
 import { isSqliteError } from './errors.js';
+import type { Kind } from './kinds.js';
+import { isOrdinary, ordinary } from './line-book.js';
 import { isLong, keepApart, keptApart } from './payloads.js';
 import * as sql from './queries/enqueue.js';
 import * as keys from './queries/unique-keys.js';
 import type { Transaction } from './transaction.js';
 
+/** The columns that a statement writes beside those of every job. */
+type Shape = 'first' | 'plain' | 'lined';
+
 /** Rows of one insert; the remainder of a batch goes by the next smaller size. */
 const insertSizes = [50, 10] as const;
 const insertTexts = insertSizes.map((size) => ({
   size,
-  plain: sql.insertPlain(size),
   first: sql.insertFirst(size),
+  plain: sql.insertPlain(size),
+  lined: sql.insertLined(size),
 }));
 
 interface Parent {
@@ -28,8 +34,8 @@ export function enqueue(tx: Transaction, jobs: readonly NewJob[]): EnqueueOutcom
   const outcomes: EnqueueOutcome[] = [];
   for (let at = 0; at < jobs.length; ) {
     let end = at;
-    while (end < jobs.length && isPlain(jobs[end] as NewJob)) end += 1;
-    if (end > at) enqueuePlain(tx, jobs.slice(at, end), outcomes);
+    while (end < jobs.length && isUntied(jobs[end] as NewJob)) end += 1;
+    if (end > at) enqueueUntied(tx, jobs.slice(at, end), outcomes);
     const tied = jobs[end];
     if (tied !== undefined) outcomes.push(enqueueTied(tx, tied));
     at = end + 1;
@@ -37,12 +43,12 @@ export function enqueue(tx: Transaction, jobs: readonly NewJob[]): EnqueueOutcom
   return outcomes;
 }
 
-function isPlain(job: NewJob): boolean {
+function isUntied(job: NewJob): boolean {
   const isFree = job.unique === null && job.idempotency === null && job.after === null;
   return isFree && job.tags.length === 0 && !isLong(job.payload);
 }
 
-function enqueuePlain(tx: Transaction, jobs: readonly NewJob[], outcomes: EnqueueOutcome[]): void {
+function enqueueUntied(tx: Transaction, jobs: readonly NewJob[], outcomes: EnqueueOutcome[]): void {
   let at = 0;
   for (const texts of insertTexts) {
     const { size } = texts;
@@ -53,15 +59,15 @@ function enqueuePlain(tx: Transaction, jobs: readonly NewJob[], outcomes: Enqueu
 
 function insertMany(
   tx: Transaction,
-  texts: { readonly plain: string; readonly first: string },
+  texts: Readonly<Record<Shape, string>>,
   jobs: readonly NewJob[],
   outcomes: EnqueueOutcome[],
 ): void {
   const values: Value[] = [];
-  const areFirst = jobs.every(({ version }) => version === 1);
-  for (const job of jobs) pushPlainValues(values, tx, job, areFirst);
+  const shape = shapeOf(jobs);
+  for (const job of jobs) pushValues(values, tx, job, shape);
   try {
-    tx.db.runList(areFirst ? texts.first : texts.plain, values);
+    tx.db.runList(texts[shape], values);
   } catch (error) {
     // One of the ids is known (or stands twice in this call): the statement changed nothing, so each row by itself.
     if (!isSqliteError(error) || !error.code.startsWith('SQLITE_CONSTRAINT')) throw error;
@@ -71,34 +77,58 @@ function insertMany(
   for (const { id } of jobs) outcomes.push({ outcome: 'created', id });
 }
 
+function shapeOf(jobs: readonly NewJob[]): Shape {
+  if (!jobs.every(isOrdinary)) return 'lined';
+  return jobs.every(({ version }) => version === 1) ? 'first' : 'plain';
+}
+
 function insertOne(tx: Transaction, job: NewJob): EnqueueOutcome {
-  const isNew = tx.db.run(sql.insertPlainOne, ...plainValues(tx, job)) === 1;
+  const shape = isOrdinary(job) ? 'plain' : 'lined';
+  const text = shape === 'plain' ? sql.insertPlainOne : sql.insertLinedOne;
+  const isNew = tx.db.run(text, ...valuesOf(tx, job, shape)) === 1;
   return { outcome: isNew ? 'created' : 'replayed', id: job.id };
 }
 
-function plainValues(tx: Transaction, job: NewJob): Value[] {
+function valuesOf(tx: Transaction, job: NewJob, shape: Shape): Value[] {
   const values: Value[] = [];
-  pushPlainValues(values, tx, job, false);
+  pushValues(values, tx, job, shape);
   return values;
 }
 
-/** @param isFirst of version 1, which is left out */
-function pushPlainValues(values: Value[], tx: Transaction, job: NewJob, isFirst: boolean): void {
-  const kind = tx.db.kinds.ensure(job.queue, job.name);
+/** What is of version 1 leaves it out in the shape `first`. */
+function pushValues(values: Value[], tx: Transaction, job: NewJob, shape: Shape): void {
+  const place = isOrdinary(job) ? ordinaryPlace(tx, job) : linedPlace(tx, job);
   tx.awakened.add(job.queue);
-  const dueAtMs = 'atMs' in job.due ? job.due.atMs : tx.nowMs + job.due.inMs;
   values.push(
     uuidToBytes(job.id),
-    kind.queueId,
-    kind.id,
+    place.kind.queueId,
+    place.kind.id,
     0 - job.priority,
-    Math.round(dueAtMs),
+    dueAtMs(tx, job),
     job.maxAttempts,
     tx.nowMs,
     job.retentionMs,
   );
-  if (!isFirst) values.push(job.version);
+  if (shape !== 'first') values.push(job.version);
   values.push(isLong(job.payload) ? keptApart : job.payload);
+  if (shape === 'lined') values.push(place.line);
+}
+
+const dueAtMs = (tx: Transaction, { due }: NewJob): number =>
+  Math.round('atMs' in due ? due.atMs : tx.nowMs + due.inMs);
+
+const ordinaryPlace = ({ db }: Transaction, { queue, name }: NewJob): { kind: Kind; line: number } => ({
+  kind: db.kinds.ensure(queue, name),
+  line: ordinary.id,
+});
+
+function linedPlace(tx: Transaction, job: NewJob): { kind: Kind; line: number } {
+  const { db, nowMs } = tx;
+  const kind = db.kinds.ensureLined(job.queue, job.name, job.requires);
+  const line = db.lines.ensure(job, nowMs);
+  const id = job.id.replaceAll('-', '').toUpperCase();
+  db.stretches.note(kind, line, { rank: 0 - job.priority, dueAt: dueAtMs(tx, job), id });
+  return { kind, line };
 }
 
 function enqueueTied(tx: Transaction, job: NewJob): EnqueueOutcome {
@@ -162,7 +192,7 @@ function insertTied(
   const scope = job.unique === null ? 0 : scopeCodes[job.unique.scope];
   const row = tx.db.value<number>(
     sql.insertTied,
-    ...plainValues(tx, job),
+    ...valuesOf(tx, job, 'lined'),
     wait.isBlocked ? statusCodes.blocked : statusCodes.pending,
     scope === scopeCodes.active ? tiedBits.activeKey : 0,
     wait.waits,

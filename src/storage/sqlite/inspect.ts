@@ -1,10 +1,11 @@
 import { bytesToUuid, uuidToBytes } from '../../internal/uuid.js';
-import { unbounded } from '../job-limit.js';
 import type { JobEnding, JobRecord, JobSummary, QueueStats } from '../job-record.js';
 import { statusCodes, statusOfCode } from '../sql/status-codes.js';
 import { lines, stopOfCode } from './codes.js';
 import type { Connection } from './connection.js';
+import type { Kind } from './kinds.js';
 import { liveKindIds, ranks } from './line.js';
+import { ownLine } from './line-book.js';
 import { payloadOf } from './payloads.js';
 import * as claims from './queries/claim.js';
 import * as ended from './queries/ended-counts.js';
@@ -39,6 +40,7 @@ export function job(db: Connection, id: string): JobRecord | null {
   const { payload, result, errors, outcome, reason, lapses, uniqueKey, retentionMs } = row;
   // What belongs to a lease is left in the row when it ends, and counts no more.
   const isProcessing = row.status === statusCodes.processing;
+  const { limit, cost, requires } = db.lines.byId(ownLine(row.line));
   const waitsFor = row.status === statusCodes.blocked ? db.values<Buffer>(sql.waitsFor, row.row) : [];
   return {
     ...summaryOf(db, row),
@@ -52,11 +54,13 @@ export function job(db: Connection, id: string): JobRecord | null {
     leaseUntilMs: isProcessing ? row.leaseUntil : null,
     started: isProcessing && row.started === 1,
     lapses,
-    alone: row.line === lines.alone,
+    alone: row.line < 0,
     uniqueKey,
     retentionMs,
     waitsFor: waitsFor.map(bytesToUuid),
-    ...unbounded,
+    limit,
+    cost,
+    requires,
   };
 }
 
@@ -155,18 +159,28 @@ function queueStats(db: Connection, nowMs: number, queue: string, live: LiveCoun
   };
 }
 
-/** Range by range, so that what is not due is not walked through. */
 function dueJobs(db: Connection, nowMs: number, queue: number): { count: number; oldest: number | null } {
   let count = 0;
   let oldest: number | null = null;
   for (const kindId of liveKindIds(db, queue)) {
-    for (const rank of ranks(db, db.kinds.byId(kindId), lines.ordinary)) {
-      const range = [queue, kindId, lines.ordinary, rank] as const;
-      const due = db.value<number>(sql.countDue, ...range, nowMs) ?? 0;
-      if (due === 0) continue;
-      count += due;
-      oldest = Math.min(oldest ?? Infinity, db.value<number>(claims.firstDue, ...range) ?? Infinity);
+    for (const due of dueOfKind(db, nowMs, db.kinds.byId(kindId))) {
+      if (due.count === 0) continue;
+      count += due.count;
+      oldest = Math.min(oldest ?? Infinity, due.oldest ?? Infinity);
     }
   }
   return { count, oldest };
+}
+
+/** Of ordinary jobs range by range, so that what is not due is not walked through. */
+function* dueOfKind(db: Connection, nowMs: number, kind: Kind): Generator<sql.DueRow> {
+  if (kind.requires !== null) {
+    yield db.get<sql.DueRow>(sql.countDueInLines, kind.queueId, kind.id, nowMs) as sql.DueRow;
+    return;
+  }
+  for (const rank of ranks(db, kind, lines.ordinary)) {
+    const range = [kind.queueId, kind.id, lines.ordinary, rank] as const;
+    const count = db.value<number>(sql.countDue, ...range, nowMs) ?? 0;
+    yield { count, oldest: db.value<number>(claims.firstDue, ...range) ?? null };
+  }
 }

@@ -1,12 +1,26 @@
 import type { Connection } from './connection.js';
 import * as sql from './queries/kinds.js';
 
-/** A job name in a queue. */
+/** A job name in a queue; of jobs that stand in lines, with the labels that they require. */
 export interface Kind {
   readonly id: number;
   readonly queueId: number;
   readonly queue: string;
   readonly name: string;
+  /** Null: ordinary jobs, which stand in no line. */
+  readonly requires: readonly string[] | null;
+}
+
+interface KindRow extends Omit<Kind, 'requires'> {
+  readonly requires: string;
+}
+
+const ofOrdinaryJobs = '';
+
+/** What of a queue is known: ordinary kinds by name, the others by name and what they require. */
+interface KnownQueue {
+  readonly ordinary: Map<string, Kind>;
+  readonly lined: Map<string, Map<string, Kind>>;
 }
 
 /**
@@ -17,7 +31,7 @@ export interface Kind {
 export class Kinds {
   readonly #db: Connection;
   readonly #byId = new Map<number, Kind>();
-  readonly #byQueue = new Map<string, Map<string, Kind>>();
+  readonly #byQueue = new Map<string, KnownQueue>();
   readonly #queueIds = new Map<string, number>();
   readonly #queueNames = new Map<number, string>();
   #newest = 0;
@@ -26,14 +40,21 @@ export class Kinds {
     this.#db = db;
   }
 
-  /** The kind, made if there is none: only inside a write transaction. */
+  /** The kind of ordinary jobs, made if there is none: only inside a write transaction. */
   ensure(queue: string, name: string): Kind {
-    const known = this.#byQueue.get(queue)?.get(name);
+    const known = this.#byQueue.get(queue)?.ordinary.get(name);
     if (known !== undefined) return known;
-    const queueId = this.ensureQueue(queue);
-    this.#db.run(sql.insertKind, queueId, name);
-    this.refresh();
-    return this.#byQueue.get(queue)?.get(name) as Kind;
+    this.#insert(queue, name, ofOrdinaryJobs);
+    return this.#byQueue.get(queue)?.ordinary.get(name) as Kind;
+  }
+
+  /** The kind of jobs that stand in lines, made if there is none: only inside a write transaction. */
+  ensureLined(queue: string, name: string, requires: readonly string[]): Kind {
+    const labels = JSON.stringify(requires);
+    const known = this.#byQueue.get(queue)?.lined.get(name)?.get(labels);
+    if (known !== undefined) return known;
+    this.#insert(queue, name, labels);
+    return this.#byQueue.get(queue)?.lined.get(name)?.get(labels) as Kind;
   }
 
   /** The number of a queue, given if it has none: only inside a write transaction. */
@@ -71,7 +92,11 @@ export class Kinds {
   named(queueId: number, names: ReadonlySet<string>): Kind[] {
     this.refresh();
     const ofQueue = this.#byQueue.get(this.queueName(queueId));
-    return [...names].map((name) => ofQueue?.get(name)).filter((kind) => kind !== undefined);
+    if (ofQueue === undefined) return [];
+    return [...names].flatMap((name) => {
+      const ordinary = ofQueue.ordinary.get(name);
+      return [...(ordinary === undefined ? [] : [ordinary]), ...(ofQueue.lined.get(name)?.values() ?? [])];
+    });
   }
 
   /** Every kind there is, of one queue or one name where asked. */
@@ -86,11 +111,9 @@ export class Kinds {
 
   /** Learns what others have added. */
   refresh(): void {
-    for (const row of this.#db.all<Kind>(sql.kindsAfter, this.#newest)) {
-      this.#byId.set(row.id, row);
+    for (const row of this.#db.all<KindRow>(sql.kindsAfter, this.#newest)) {
       this.#rememberQueue(row.queueId, row.queue);
-      const names = this.#byQueue.get(row.queue) ?? new Map<string, Kind>();
-      this.#byQueue.set(row.queue, names.set(row.name, row));
+      this.#rememberKind(row);
       this.#newest = row.id;
     }
   }
@@ -101,6 +124,25 @@ export class Kinds {
     this.#queueIds.clear();
     this.#queueNames.clear();
     this.#newest = 0;
+  }
+
+  #insert(queue: string, name: string, requires: string): void {
+    this.#db.run(sql.insertKind, this.ensureQueue(queue), name, requires);
+    this.refresh();
+  }
+
+  #rememberKind(row: KindRow): void {
+    const isOrdinary = row.requires === ofOrdinaryJobs;
+    const kind: Kind = { ...row, requires: isOrdinary ? null : (JSON.parse(row.requires) as string[]) };
+    this.#byId.set(row.id, kind);
+    const ofQueue = this.#byQueue.get(row.queue) ?? { ordinary: new Map(), lined: new Map() };
+    this.#byQueue.set(row.queue, ofQueue);
+    if (isOrdinary) {
+      ofQueue.ordinary.set(row.name, kind);
+      return;
+    }
+    const ofName = ofQueue.lined.get(row.name) ?? new Map<string, Kind>();
+    ofQueue.lined.set(row.name, ofName.set(row.requires, kind));
   }
 
   #rememberQueue(id: number, queue: string): void {

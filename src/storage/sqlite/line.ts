@@ -21,21 +21,31 @@ export function* liveKindIds(db: Connection, queue: number): Generator<number> {
   }
 }
 
+/** What a worker can run. */
+export interface Abilities {
+  readonly names: ReadonlySet<string>;
+  readonly labels: ReadonlySet<string>;
+}
+
 /**
- * The kinds of a queue that the worker knows and that may have waiting jobs. Where more kinds wait that it doesn't know
- * than it knows names, these are looked up by name instead: the cost is that of the shorter list.
+ * The kinds of a queue that the worker can run and that may have waiting jobs. Where more kinds wait that it can't than it
+ * knows names, its own are looked up by name instead: the cost is that of the shorter list.
  */
-export function liveKinds(db: Connection, queue: number, names: ReadonlySet<string>): Kind[] {
-  const known: Kind[] = [];
-  let unknown = 0;
+export function liveKinds(db: Connection, queue: number, abilities: Abilities): Kind[] {
+  const able: Kind[] = [];
+  let unable = 0;
   for (const id of liveKindIds(db, queue)) {
     const kind = db.kinds.byId(id);
-    if (names.has(kind.name)) known.push(kind);
-    else unknown += 1;
-    if (unknown > names.size) return db.kinds.named(queue, names);
+    if (canRun(abilities, kind)) able.push(kind);
+    else unable += 1;
+    if (unable > abilities.names.size)
+      return db.kinds.named(queue, abilities.names).filter((named) => canRun(abilities, named));
   }
-  return known;
+  return able;
 }
+
+const canRun = ({ names, labels }: Abilities, { name, requires }: Kind): boolean =>
+  names.has(name) && (requires === null || requires.every((label) => labels.has(label)));
 
 /** The ranks at which a kind has waiting jobs, due or not, the first to be served first. */
 export function* ranks(db: Connection, kind: Kind, line: number): Generator<number> {
@@ -45,4 +55,16 @@ export function* ranks(db: Connection, kind: Kind, line: number): Generator<numb
     if (rank === undefined) return;
     yield rank;
   }
+}
+
+/** Ms until the first job of a kind falls due; null where none waits. */
+export function dueIn(db: Connection, kind: Kind, line: number, nowMs: number): number | null {
+  let least: number | null = null;
+  for (const rank of ranks(db, kind, line)) {
+    const dueAt = db.value<number>(claims.firstDue, kind.queueId, kind.id, line, rank);
+    if (dueAt === undefined) continue;
+    if (dueAt <= nowMs) return 0;
+    least = Math.min(least ?? Infinity, dueAt - nowMs);
+  }
+  return least;
 }

@@ -184,7 +184,7 @@ function* pendingPlaces(
 
 type PendingKey = readonly [line: number, rank: number, dueAt: number, id: Buffer];
 
-const beforeEveryJob: PendingKey = [-1_000_000, 0, 0, Buffer.alloc(0)];
+const beforeEveryJob: PendingKey = [Number.MIN_SAFE_INTEGER, 0, 0, Buffer.alloc(0)];
 
 const keyOf = ({ line, rank, dueAt, id }: sql.PendingRow): PendingKey => [line, rank, dueAt, id];
 

@@ -53,8 +53,8 @@ export class WakeUps {
   }
 
   /** After a commit of ours; the watchers are called outside of it. */
-  wake(queues: ReadonlySet<string>): void {
-    if (this.#watchers.size > 0) queueMicrotask(() => this.#tell([...queues]));
+  wake(queues: ReadonlySet<string> | null): void {
+    if (this.#watchers.size > 0) queueMicrotask(() => this.#tell(queues === null ? null : [...queues]));
   }
 
   close(): void {

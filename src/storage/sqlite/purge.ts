@@ -1,12 +1,14 @@
 import { statusCodes } from '../sql/status-codes.js';
 import { scopeCodes } from './codes.js';
 import { forgetJob } from './endings.js';
+import { dayMs } from './line-book.js';
+import { minuteMs } from './profiles.js';
 import * as sql from './queries/control.js';
 import { type JobRow, jobByRow } from './queries/endings.js';
+import * as lines from './queries/lines.js';
+import { purgeProfiles } from './queries/profiles.js';
 import * as keys from './queries/unique-keys.js';
 import type { Transaction } from './transaction.js';
-
-const dayMs = 86_400_000;
 
 export interface PurgeRequest {
   readonly statuses: readonly ('completed' | 'buried' | 'cancelled')[];
@@ -62,4 +64,18 @@ export const traces: readonly ((
   ({ db, nowMs }, { olderThanMs, limit }) => db.run(sql.purgeLines, nowMs - olderThanMs, limit),
   ({ db, nowMs }, { limit }) => db.run(keys.purgePeriods, nowMs, limit),
   ({ db, nowMs }, { limit }) => db.run(sql.purgeWorkers, nowMs - dayMs, limit),
+  ({ db, nowMs }, { limit }) => db.run(purgeProfiles, Math.floor((nowMs - dayMs) / minuteMs), limit),
 ];
+
+/** Forgets up to `limit` lines that no job has and none was given for a day, and keys that have no line left. */
+export function purgeLines({ db, nowMs }: Transaction, limit: number): void {
+  const rows = db.all<{ id: number; gate: number | null }>(lines.notNamedSince, nowMs - dayMs, limit);
+  for (const { id, gate } of rows) {
+    // One that is in use is looked at again tomorrow, so that it does not stand in the way of others.
+    if (db.value<number>(lines.isInUse, id, id) === 1) db.run(lines.setNamed, nowMs, id);
+    else {
+      db.run(lines.deleteLine, id);
+      if (gate !== null) db.run(lines.deleteGate, gate);
+    }
+  }
+}

@@ -1,9 +1,9 @@
 import { bytesToUuid, uuidToBytes } from '../../internal/uuid.js';
 import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../settlement.js';
 import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
-import { lines, policyCodes, stopOfCode } from './codes.js';
+import { policyCodes, stopOfCode } from './codes.js';
 import type { Connection } from './connection.js';
-import { carryOut, endJob, makePending, parentFailed } from './endings.js';
+import { carryOut, endJob, jobRow, makePending, parentFailed, returnAfterDeath } from './endings.js';
 import { type JobRow, jobById } from './queries/endings.js';
 import * as sql from './queries/recover.js';
 import { bytesToToken, tokenToBytes } from './tokens.js';
@@ -37,7 +37,7 @@ function expiredLease(db: Connection, nowMs: number, row: sql.ExpiredRow): Expir
     queue,
     workerId: row.worker ?? '',
     started: row.started === 1,
-    ranAlone: row.line === lines.alone,
+    ranAlone: row.line < 0,
     attempts,
     maxAttempts,
     deaths,
@@ -67,7 +67,8 @@ function takeBackOne(tx: Transaction, decision: TakeBack): TakeBackOutcome {
   if (request !== null) carryOut(tx, job, request, null);
   else if (decision.kind === 'poison')
     endJob(tx, job.row, { status: statusCodes.buried, reason: 'poison', token: null });
-  else returnToLine(tx, job, decision);
+  else if (decision.kind === 'died') returnAfterDeath(tx, job, decision);
+  else makePending(tx, job, { reason: null, dueAtMs: null });
   return 'done';
 }
 
@@ -76,14 +77,6 @@ function recordDeath({ db }: Transaction, job: JobRow, decision: TakeBack): void
   if (decision.kind === 'lapsed') db.run(sql.countLapse, job.row);
   if (decision.kind === 'died' || decision.kind === 'poison')
     db.run(sql.countDeath, decision.errors, job.row);
-}
-
-function returnToLine(tx: Transaction, job: JobRow, decision: TakeBack): void {
-  if (decision.kind === 'died') {
-    const line = decision.alone ? lines.alone : lines.ordinary;
-    tx.db.run(sql.afterDeath, Math.round(tx.nowMs + decision.delayMs), line, job.row);
-  }
-  makePending(tx, job, { reason: null, dueAtMs: null });
 }
 
 /** A page of blocked jobs: those that wait for nothing that could still end, and where the next page begins. */
@@ -108,13 +101,13 @@ export function release(tx: Transaction, rows: readonly number[]): number {
   for (const row of rows) {
     const parents = tx.db.values<number | null>(sql.openParents, row);
     if (!parents.every(hasEnded)) continue;
-    const job = tx.db.get<{ row: number; queue: number; policy: number }>(sql.stopWaiting, row);
+    const job = tx.db.get<{ policy: number }>(sql.stopWaiting, row);
     if (job === undefined) continue;
     tx.db.run(sql.closeEdges, row);
     moved += 1;
     const isMet =
       job.policy === policyCodes.run || parents.every((status) => status === statusCodes.completed);
-    if (isMet) makePending(tx, job, { reason: null, dueAtMs: null });
+    if (isMet) makePending(tx, jobRow(tx, row), { reason: null, dueAtMs: null });
     else endJob(tx, row, parentFailed(job.policy));
   }
   return moved;

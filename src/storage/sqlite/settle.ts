@@ -1,10 +1,10 @@
-import { MillraceError } from '../../internal/errors.js';
 import { uuidToBytes } from '../../internal/uuid.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
 import { firstFinalCode, statusCodes } from '../sql/status-codes.js';
 import { stopOfCode } from './codes.js';
-import { carryOut, completeJob, endJob, makePending } from './endings.js';
+import { carryOut, completeJob, endJob, makePending, returnAfterDeath } from './endings.js';
 import { chargeAttempt, type JobRow, jobById } from './queries/endings.js';
+import { countDeath } from './queries/recover.js';
 import * as sql from './queries/settle.js';
 import { tokenToBytes } from './tokens.js';
 import type { Transaction } from './transaction.js';
@@ -27,25 +27,20 @@ export function settle(tx: Transaction, settlements: readonly Settlement[]): Set
 function settlePlain(tx: Transaction, settlement: Settlement, id: Buffer, token: Buffer): boolean {
   const { db, nowMs } = tx;
   switch (settlement.kind) {
-    case 'completed': {
-      const queue = complete(tx, settlement, id, token);
-      if (queue !== undefined) tx.countEnding(queue, statusCodes.completed);
-      return queue !== undefined;
-    }
+    case 'completed':
+      return complete(tx, settlement, id, token);
     case 'retry': {
       const dueAt = Math.round(nowMs + settlement.delayMs);
-      return woken(tx, db.value<number>(sql.retry, settlement.errors, dueAt, id, token));
+      return isPending(tx, db.get<sql.SettledRow>(sql.retry, settlement.errors, dueAt, id, token));
     }
-    case 'snoozed':
-      return woken(
-        tx,
-        db.value<number>(sql.putBack, null, Math.round(nowMs + settlement.delayMs), id, token),
-      );
-    case 'put-back':
-      return woken(
-        tx,
-        db.value<number>(sql.putBack, settlement.reason, putBackDue(tx, settlement), id, token),
-      );
+    case 'snoozed': {
+      const dueAt = Math.round(nowMs + settlement.delayMs);
+      return isPending(tx, db.get<sql.SettledRow>(sql.putBack, null, dueAt, id, token));
+    }
+    case 'put-back': {
+      const dueAt = putBackDue(tx, settlement);
+      return isPending(tx, db.get<sql.SettledRow>(sql.putBack, settlement.reason, dueAt, id, token));
+    }
     case 'buried':
     case 'cancelled':
     case 'died':
@@ -53,23 +48,34 @@ function settlePlain(tx: Transaction, settlement: Settlement, id: Buffer, token:
   }
 }
 
-/** The queue of the job that was completed. */
 function complete(
   tx: Transaction,
   settlement: Settlement & { readonly kind: 'completed' },
   id: Buffer,
   token: Buffer,
-): number | undefined {
+): boolean {
   const { db, nowMs } = tx;
   const values = [settlement.result, settlement.outcome ?? null, nowMs, id, token] as const;
-  const queue = db.claimedQueues.queueOf(settlement.token);
-  if (queue === undefined) return db.value<number>(sql.completeAskingQueue, ...values);
-  return db.run(sql.complete, ...values) === 1 ? queue : undefined;
+  const claimed = db.claimedQueues.of(settlement.token);
+  if (claimed === undefined) {
+    const row = db.get<sql.SettledRow>(sql.completeAsking, ...values);
+    return row !== undefined && isComplete(tx, row.queue, row.isCounted === 1);
+  }
+  return db.run(sql.complete, ...values) === 1 && isComplete(tx, claimed.queue, claimed.isMetered);
 }
 
-function woken(tx: Transaction, queue: number | undefined): boolean {
-  if (queue !== undefined) tx.wake(queue);
-  return queue !== undefined;
+function isComplete(tx: Transaction, queue: number, isCounted: boolean): true {
+  tx.countEnding(queue, statusCodes.completed);
+  tx.wakesAll ||= isCounted;
+  return true;
+}
+
+function isPending(tx: Transaction, row: sql.SettledRow | undefined): boolean {
+  if (row === undefined) return false;
+  tx.wake(row.queue);
+  tx.db.stretches.changed(row.kind);
+  tx.wakesAll ||= row.isCounted === 1;
+  return true;
 }
 
 /** Without a delay it keeps its place in the line. */
@@ -84,12 +90,19 @@ function settleTied(tx: Transaction, settlement: Settlement, id: Buffer, token: 
   const isOurs = job.token?.equals(token) === true;
   if (job.status >= firstFinalCode) return isOurs ? 'done' : 'already-final';
   if (job.status !== statusCodes.processing || !isOurs) return 'lease-lost';
-  if (settlement.kind === 'retry' || settlement.kind === 'buried')
-    tx.db.run(chargeAttempt, settlement.errors, job.row);
+  recordAttempt(tx, job, settlement);
   const request = stopOfCode(job.stop);
   if (request !== null && settlement.kind !== 'completed') carryOut(tx, job, request, token);
   else apply(tx, job, settlement, token);
   return 'done';
+}
+
+/** What the attempt itself did, whatever becomes of the job. */
+function recordAttempt({ db }: Transaction, job: JobRow, settlement: Settlement): void {
+  const { kind } = settlement;
+  if (kind === 'died' || (kind === 'buried' && settlement.reason === 'poison'))
+    db.run(countDeath, settlement.errors, job.row);
+  else if (kind === 'retry' || kind === 'buried') db.run(chargeAttempt, settlement.errors, job.row);
 }
 
 function apply(tx: Transaction, job: JobRow, settlement: Settlement, token: Buffer): void {
@@ -111,6 +124,7 @@ function apply(tx: Transaction, job: JobRow, settlement: Settlement, token: Buff
       makePending(tx, job, { reason: settlement.reason, dueAtMs: putBackDue(tx, settlement) });
       break;
     case 'died':
-      throw new MillraceError('internal', 'settle: this engine knows no dead lanes yet');
+      returnAfterDeath(tx, job, settlement);
+      break;
   }
 }

@@ -23,7 +23,6 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
-import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage, StorageOptions } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
@@ -34,8 +33,10 @@ import { diagnose } from './diagnose.js';
 import { enqueue } from './enqueue.js';
 import * as inspect from './inspect.js';
 import * as leases from './leases.js';
+import { limits } from './limit-states.js';
 import { jobs } from './list.js';
 import * as logs from './log.js';
+import * as profiles from './profiles.js';
 import * as purges from './purge.js';
 import { pausedQueueNames } from './queries/kinds.js';
 import * as recovery from './recover.js';
@@ -118,11 +119,10 @@ export class SqliteStorage implements Storage {
     return withinSync(tx, this.#withinOptions());
   }
 
-  async claim(claimRequest: ClaimRequest): Promise<ClaimedJob[]> {
-    const request = singleTake(claimRequest);
+  async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
     if (this.#wasEmpty && !(await this.#read('claim', (db, nowMs) => claims.canClaim(db, request, nowMs))))
       return [];
-    const claimed = await this.#write('claim', request.limit, (tx) => claims.claim(tx, request));
+    const claimed = await this.#write('claim', mostClaimed(request), (tx) => claims.claim(tx, request));
     this.#wasEmpty = claimed.length === 0;
     return claimed;
   }
@@ -136,11 +136,10 @@ export class SqliteStorage implements Storage {
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     if (settlements.length === 0) return { settled: [], claimed: await this.claim(request) };
-    const take = singleTake(request);
-    const rows = settlements.length + take.limit;
+    const rows = settlements.length + mostClaimed(request);
     const answer = await this.#write('exchange', rows, (tx) => ({
       settled: settle(tx, settlements),
-      claimed: claims.claim(tx, take),
+      claimed: claims.claim(tx, request),
     }));
     this.#wasEmpty = answer.claimed.length === 0;
     return answer;
@@ -158,8 +157,8 @@ export class SqliteStorage implements Storage {
     return this.#read('held', (db) => leases.held(db, incarnation));
   }
 
-  peek({ takes }: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-    return this.#read('peek', (db, nowMs) => leases.peek(db, nowMs, onlyTake(takes)));
+  peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#read('peek', (db, nowMs) => leases.peek(db, nowMs, request));
   }
 
   expired(request: recovery.ExpiredRequest): Promise<ExpiredLease[]> {
@@ -230,6 +229,7 @@ export class SqliteStorage implements Storage {
         trace(tx, { ...request, limit });
       purged += await session.writeInParts('purgeTraces', request.limit, part);
     }
+    await session.write('purgeTraces', 1_000, (tx) => purges.purgeLines(tx, Math.min(request.limit, 1_000)));
     return purged;
   }
 
@@ -258,7 +258,7 @@ export class SqliteStorage implements Storage {
   }
 
   limits(): Promise<LimitState[]> {
-    return Promise.resolve([]);
+    return this.#read('limits', limits);
   }
 
   appendLog(lines: readonly NewLogLine[]): Promise<void> {
@@ -296,12 +296,12 @@ export class SqliteStorage implements Storage {
     return this.#write('releaseDuty', 1, (tx) => fleet.releaseDuty(tx, name, holder));
   }
 
-  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
-    return Promise.resolve();
+  noteProfiles(notes: readonly ProfileNote[]): Promise<void> {
+    return this.#write('noteProfiles', notes.length, (tx) => profiles.noteProfiles(tx, notes));
   }
 
-  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
-    return Promise.resolve([]);
+  profiles(names: readonly string[], windowMs: number): Promise<HandlerProfile[]> {
+    return this.#read('profiles', (db, nowMs) => profiles.profiles(db, nowMs, { names, windowMs }));
   }
 
   async tidy(request: { settled: number; idle: boolean }): Promise<void> {
@@ -338,3 +338,5 @@ export class SqliteStorage implements Storage {
     );
   }
 }
+
+const mostClaimed = ({ takes }: ClaimRequest): number => takes.reduce((sum, { limit }) => sum + limit, 0);

@@ -8,6 +8,8 @@ export class Transaction {
   readonly nowMs: number;
   /** Queues in which something may have become claimable. */
   readonly awakened = new Set<string>();
+  /** Something may have become claimable in any queue. */
+  wakesAll = false;
   readonly #ended = new Map<number, Map<number, number>>();
 
   constructor(db: Connection, nowMs: number) {

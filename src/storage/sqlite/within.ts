@@ -17,6 +17,7 @@ import { changeMany } from './control.js';
 import { enqueue } from './enqueue.js';
 import { isSqliteError, toMillraceError } from './errors.js';
 import { driverOver } from './handle-driver.js';
+import { isOrdinary } from './line-book.js';
 import { isLong } from './payloads.js';
 import { clockNow } from './queries/clock.js';
 import { mainFile } from './queries/schema.js';
@@ -154,8 +155,8 @@ function partsOf(jobs: readonly NewJob[]): NewJob[][] {
   const parts: NewJob[][] = [];
   let isOpen = false;
   for (const job of jobs) {
-    const isPlain =
-      job.unique === null && job.idempotency === null && job.after === null && !isLong(job.payload);
+    const isFree = job.unique === null && job.idempotency === null && job.after === null;
+    const isPlain = isFree && isOrdinary(job) && !isLong(job.payload);
     const last = parts.at(-1);
     if (isOpen && isPlain && last !== undefined && last.length < replayedJobs) last.push(job);
     else parts.push([job]);

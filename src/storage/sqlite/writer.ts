@@ -45,7 +45,8 @@ export interface WriterOptions {
   readonly db: Connection;
   readonly offsetMs: () => number;
   readonly deadlineMs: number;
-  readonly onCommit: (awakened: ReadonlySet<string>) => void;
+  /** Told in which queues something may have become claimable; null = in any. */
+  readonly onCommit: (awakened: ReadonlySet<string> | null) => void;
   readonly logger: Logger;
 }
 
@@ -192,7 +193,8 @@ export class Writer {
     }
     this.#queue.splice(0, batch.length);
     for (const [index, { resolve }] of batch.entries()) resolve(answers[index]);
-    if (tx.awakened.size > 0) onCommit(tx.awakened);
+    if (tx.wakesAll) onCommit(null);
+    else if (tx.awakened.size > 0) onCommit(tx.awakened);
     return 'done';
   }
 

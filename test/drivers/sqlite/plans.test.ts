@@ -27,6 +27,7 @@ const mayScan: Readonly<Record<string, string>> = {
   'inspect.listProcessing': 'jobs_lease',
   'inspect.countProcessing': 'jobs_lease',
   'inspect.processingEndingIn': 'jobs_lease',
+  'metered.running': 'jobs_metered',
   'inspect.countBlocked': 'jobs_blocked',
   'inspect.pendingEndingIn': 'jobs_claim',
 };

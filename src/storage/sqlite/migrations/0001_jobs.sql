@@ -9,20 +9,47 @@ create table queues (
 ) strict;
 create index queues_paused on queues (id) where paused = 1;
 
--- A kind is a job name in a queue: what a worker knows or doesn't know. Never deleted, so processes may cache it.
+-- A kind is what a worker knows or doesn't know: a job name in a queue. Jobs that stand in lines are kinds of their own,
+-- by the labels that they require. Never deleted, so processes may cache it.
+-- requires: a JSON array; empty for ordinary jobs
 create table kinds (
   id integer primary key,
   queue integer not null,
   name text not null,
-  unique (queue, name)
+  requires text not null default '',
+  unique (queue, name, requires)
 ) strict;
 
+-- A gate is a key of a group (or the group without one): what a maximum counts. served: when a claim last took from it.
+-- Numbers of gates and lines are never given twice, so processes may cache what they mean.
+create table gates (
+  id integer primary key autoincrement,
+  grp text not null,
+  key text,
+  served integer not null default 0
+) strict;
+create index gates_key on gates (grp, key);
+
+-- A line is what its jobs share beside their kind; a claim passes over it as a whole.
+-- requires: a JSON array of labels · named_at: when a dispatch last named it, to the hour
+create table lines (
+  id integer primary key autoincrement,
+  gate integer,
+  max integer,
+  cost integer not null,
+  requires text not null,
+  named_at integer not null
+) strict;
+create index lines_terms on lines (gate, max, cost, requires);
+create index lines_named on lines (named_at);
+
 -- status: 0 pending, 1 blocked, 2 processing, 3 completed, 4 buried, 5 cancelled
--- line: 0 ordinary, -1 must run alone
+-- line: 0 ordinary, else a line's number; for what must run alone its bitwise complement: -1, -2, …
 -- rank: minus the priority
 -- tied: what a plain settle must not pass over; 1 others wait for it, 2 it holds an active key, 4 a stop request
 -- token: while processing the lease, once final the token whose settlement ended it
 -- scope: 1 waiting, 2 active, 3 period · stop: 1 cancel, 2 bury, 3 delete · policy: 1 bury, 2 cancel, 3 run
+-- metered: 1 it was claimed under a budget of its queue
 -- version: of the shape of the payload
 -- What may be long stands last, so that the rest is read without it.
 create table jobs (
@@ -44,6 +71,7 @@ create table jobs (
   policy integer not null default 0,
   scope integer not null default 0,
   started integer not null default 0,
+  metered integer not null default 0,
   stop integer,
   token blob,
   lease_until integer,
@@ -66,6 +94,10 @@ create unique index jobs_id on jobs (id);
 create index jobs_claim on jobs (queue, kind, line, rank, due_at, id) where status = 0;
 -- An incarnation's leases are a range of tokens.
 create index jobs_lease on jobs (token) where status = 2;
+-- What runs under limits and budgets.
+create index jobs_metered on jobs (queue, line, metered) where status = 2 and (metered = 1 or line not in (0, -1));
+-- Whether a line is still in use.
+create index jobs_line on jobs (line) where line not in (0, -1);
 create index jobs_blocked on jobs (queue) where status = 1;
 create index jobs_listed on jobs (status, id) where status not in (0, 2);
 create index jobs_ended on jobs (status, finished_at) where status >= 3 and retention_ms is null;
@@ -131,6 +163,17 @@ create table job_log (
 ) strict;
 create unique index job_log_line on job_log (job, lease, seq);
 create index job_log_at on job_log (at);
+
+-- What ended attempts of a handler took, by the minute of the epoch.
+create table profiles (
+  name text not null,
+  minute integer not null,
+  n integer not null,
+  total_ms integer not null,
+  max_rss integer,
+  primary key (name, minute)
+) strict, without rowid;
+create index profiles_minute on profiles (minute);
 
 create table workers (
   id text primary key,

@@ -17,8 +17,13 @@ export type ClaimTuple = readonly [
   errors: string | null,
 ];
 
+/** The same of a job that may stand in a line. */
+export type LinedTuple = readonly [...ClaimTuple, line: number, row: number];
+
 const returned =
   'lower(hex(id)), kind, rank, due_at, attempts, max_attempts, deaths, lapses, started, created_at, scope, version, payload, errors';
+
+const returnedLined = `${returned}, line, row`;
 
 const lend = `
   status = 2, token = ?, lease_until = ?, claimed_at = ?, worker = ?, started = ?,
@@ -26,7 +31,7 @@ const lend = `
 
 /** Index jobs_claim: one bounded range, in order. */
 export const claimRange = `
-  update jobs set ${lend}
+  update jobs set ${lend}, metered = 0
   where row in (
     select row from jobs indexed by jobs_claim
     where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
@@ -35,9 +40,15 @@ export const claimRange = `
 
 /** By primary key: rows that were chosen in this transaction, as a JSON array. */
 export const claimRows = `
-  update jobs not indexed set ${lend}
+  update jobs not indexed set ${lend}, metered = 0
   where row in (select value from json_each(?)) and status = 0
   returning ${returned}`;
+
+/** By primary key: the same for rows that may stand in lines. */
+export const claimLinedRows = `
+  update jobs not indexed set ${lend}, metered = ?
+  where row in (select value from json_each(?)) and status = 0
+  returning ${returnedLined}`;
 
 /** Index jobs_claim: the next kind of the queue that has waiting jobs; one seek. */
 export const nextLiveKind = `
@@ -49,12 +60,12 @@ export const nextRank = `
   select rank from jobs indexed by jobs_claim
   where status = 0 and queue = ? and kind = ? and line = ? and rank > ? order by rank limit 1`;
 
-/** Index jobs_claim, covered. */
+/** Index jobs_claim, covered. Ids in hexadecimal digits, which are in the same order. */
 export const candidates = `
-  select row, due_at as dueAt, id from jobs indexed by jobs_claim
+  select row, due_at as dueAt, hex(id) as id from jobs indexed by jobs_claim
   where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
-    and (due_at, id) > (?, ?)
-  order by due_at, id limit ?`;
+    and (due_at, jobs.id) > (?, ?)
+  order by due_at, jobs.id limit ?`;
 
 /** Index jobs_claim: when the first of a rank falls due; one seek. */
 export const firstDue = `
@@ -63,7 +74,7 @@ export const firstDue = `
 
 /** Index jobs_lease. */
 export const heldUnderToken = `
-  select ${returned} from jobs indexed by jobs_lease where status = 2 and token = ?`;
+  select ${returnedLined} from jobs indexed by jobs_lease where status = 2 and token = ?`;
 
 /** Index jobs_id. */
 export const markStarted =

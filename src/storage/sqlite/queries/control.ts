@@ -3,16 +3,13 @@ export const requestStop = 'update jobs set stop = ?, tied = tied | 4 where row 
 
 /** By primary key. */
 export const resetForRetry = `
-  update jobs set attempts = 0, deaths = 0, lapses = 0, line = 0, finished_at = null, tied = ? where row = ?`;
+  update jobs set attempts = 0, deaths = 0, lapses = 0, line = iif(line < 0, ~line, line), finished_at = null, tied = ? where row = ?`;
 
 /** By primary key. What is null stays; a new due time forgets the reason. */
 export const edit = `
   update jobs set rank = coalesce(?, rank), due_at = coalesce(?, due_at), reason = iif(?, null, reason),
     payload = coalesce(?, payload), version = coalesce(?, version)
   where row = ?`;
-
-/** By primary key. */
-export const kindOf = 'select kind from jobs where row = ?';
 
 /** By primary key. */
 export const moveToKind = 'update jobs set queue = ?, kind = ? where row = ?';

@@ -4,6 +4,9 @@ export interface JobRow {
   readonly id: Buffer;
   readonly status: number;
   readonly queue: number;
+  readonly kind: number;
+  readonly line: number;
+  readonly metered: number;
   readonly tied: number;
   readonly scope: number;
   readonly stop: number | null;
@@ -13,7 +16,7 @@ export interface JobRow {
 }
 
 const columns =
-  'row, id, status, queue, tied, scope, stop, token, lease_until as leaseUntil, unique_key as uniqueKey';
+  'row, id, status, queue, kind, line, metered, tied, scope, stop, token, lease_until as leaseUntil, unique_key as uniqueKey';
 
 /** Index jobs_id. */
 export const jobById = `select ${columns} from jobs indexed by jobs_id where id = ?`;
@@ -38,6 +41,10 @@ export const makePending = `
 
 /** By primary key. */
 export const chargeAttempt = 'update jobs set attempts = attempts + 1, errors = ? where row = ?';
+
+/** By primary key. What must run alone stays so. */
+export const afterDeath =
+  'update jobs set due_at = ?, line = iif(? and line >= 0, ~line, line) where row = ?';
 
 /** Index edges_parent, then by primary key. */
 export const waitingDependents = `

@@ -17,11 +17,22 @@ export const insertFirst = (rows: number): string =>
 /** Index jobs_id. */
 export const insertPlainOne = `insert into jobs ${plainColumns} values ${plainRow} on conflict (id) do nothing`;
 
+const linedColumns =
+  '(id, queue, kind, rank, due_at, max_attempts, created_at, retention_ms, version, payload, line)';
+const linedRow = '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+
+/** The same for jobs that stand in lines. */
+export const insertLined = (rows: number): string =>
+  `insert into jobs ${linedColumns} values ${times(rows, linedRow)}`;
+
+/** Index jobs_id. */
+export const insertLinedOne = `insert into jobs ${linedColumns} values ${linedRow} on conflict (id) do nothing`;
+
 /** For what has keys or parents; its id is known to be new. */
 export const insertTied = `
-  insert into jobs (id, queue, kind, rank, due_at, max_attempts, created_at, retention_ms, version, payload,
+  insert into jobs (id, queue, kind, rank, due_at, max_attempts, created_at, retention_ms, version, payload, line,
                     status, tied, waits, policy, scope, unique_key)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   returning row`;
 
 /** Index jobs_id. */

@@ -127,6 +127,16 @@ export const countDue = `
   select count(*) from jobs indexed by jobs_claim
   where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?`;
 
+export interface DueRow {
+  readonly count: number;
+  readonly oldest: number | null;
+}
+
+/** Index jobs_claim, covered: all that waits of a kind whose jobs stand in lines. */
+export const countDueInLines = `
+  select count(*) as count, min(due_at) as oldest from jobs indexed by jobs_claim
+  where status = 0 and queue = ? and kind = ? and line > 0 and due_at <= ?`;
+
 /** Index jobs_blocked, covered. */
 export const countBlocked = `
   select queue, count(*) as n from jobs indexed by jobs_blocked where status = 1 group by queue`;

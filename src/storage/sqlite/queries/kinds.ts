@@ -6,11 +6,11 @@ export const queueName = 'select name from queues where id = ?';
 
 export const queueNames = 'select name from queues';
 
-export const insertKind = 'insert or ignore into kinds (queue, name) values (?, ?)';
+export const insertKind = 'insert or ignore into kinds (queue, name, requires) values (?, ?, ?)';
 
 /** By primary key; usually nothing. */
 export const kindsAfter = `
-  select k.id, k.queue as queueId, q.name as queue, k.name
+  select k.id, k.queue as queueId, q.name as queue, k.name, k.requires
   from kinds k cross join queues q on q.id = k.queue
   where k.id > ? order by k.id`;
 

@@ -28,9 +28,6 @@ export const countLapse = 'update jobs set lapses = lapses + 1 where row = ?';
 /** By primary key. */
 export const countDeath = 'update jobs set deaths = deaths + 1, errors = ? where row = ?';
 
-/** By primary key. Line −1 is kept once given. */
-export const afterDeath = 'update jobs set due_at = ?, line = min(line, ?) where row = ?';
-
 export interface BlockedPlace {
   readonly queue: number;
   readonly row: number;
@@ -47,5 +44,4 @@ export const openParents = `
 
 export const closeEdges = 'update edges set open = 0 where child = ?';
 
-export const stopWaiting =
-  'update jobs set waits = 0 where row = ? and status = 1 returning row, queue, policy';
+export const stopWaiting = 'update jobs set waits = 0 where row = ? and status = 1 returning policy';
