@@ -5,8 +5,6 @@ import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
 import { tempDir } from '../../support/temp.js';
 import { claimRequest, completed, newJob, newJobs } from './jobs.js';
 
-const hourMs = 3_600_000;
-
 async function opened(file: string, clock = { offsetMs: () => 0 }): Promise<SqliteStorage & AsyncDisposable> {
   const storage = new SqliteStorage({ file, synchronous: 'NORMAL', clock });
   await storage.open();
