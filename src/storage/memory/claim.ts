@@ -1,3 +1,4 @@
+import { type Chosen, chooseJobs, inClaimOrder, type LineOfJobs } from '../choose-jobs.js';
 import {
   type ClaimedJob,
   type ClaimRequest,
@@ -7,7 +8,9 @@ import {
   type PeekRequest,
   type Take,
 } from '../claimed-job.js';
-import { inClaimOrder, type MemoryJob, type MemoryState } from './state.js';
+import { hasRoom, type Occupancy } from '../occupancy.js';
+import { occupancyOf } from './limits.js';
+import type { MemoryJob, MemoryState } from './state.js';
 import { freeAtClaim } from './unique-keys.js';
 
 export function claim(state: MemoryState, request: ClaimRequest): ClaimedJob[] {
@@ -40,23 +43,34 @@ export function held(state: MemoryState, incarnation: string): HeldLease[] {
 
 export function peek(
   state: MemoryState,
-  { takes }: PeekRequest,
+  { takes, labels, budgets }: PeekRequest,
 ): { dueInMs: number | null; aloneDue: boolean } {
   const nowMs = state.now();
+  const occupancy = occupancyOf(state, budgets);
   let dueInMs: number | null = null;
   let aloneDue = false;
+  for (const job of fitting(state, takes, labels)) {
+    const inMs = Math.max(job.dueAtMs - nowMs, 0);
+    if (inMs === 0 && !hasRoom(occupancy.roomFor(job.queue, job))) continue;
+    if (job.alone) aloneDue ||= inMs === 0;
+    else dueInMs = Math.min(dueInMs ?? inMs, inMs);
+  }
+  return { dueInMs, aloneDue };
+}
+
+function* fitting(
+  state: MemoryState,
+  takes: readonly Take[],
+  labels: readonly string[],
+): Generator<MemoryJob> {
   for (const { queues, names } of takes) {
     for (const queue of queues) {
       if (state.paused.has(queue)) continue;
-      for (const job of state.pending(queue)) {
-        if (!names.includes(job.name)) continue;
-        const inMs = Math.max(job.dueAtMs - nowMs, 0);
-        if (job.alone) aloneDue ||= inMs === 0;
-        else dueInMs = Math.min(dueInMs ?? inMs, inMs);
+      for (const line of state.lines(queue)) {
+        for (const job of line.jobs) if (names.includes(job.name) && hasLabels(job, labels)) yield job;
       }
     }
   }
-  return { dueInMs, aloneDue };
 }
 
 function heldBy(state: MemoryState, incarnation: string): MemoryJob[] {
@@ -67,26 +81,83 @@ function heldBy(state: MemoryState, incarnation: string): MemoryJob[] {
 
 function takeDue(state: MemoryState, request: ClaimRequest): MemoryJob[] {
   state.claims += 1;
-  return request.takes.flatMap((take) => takeOne(state, request, take));
+  const occupancy = occupancyOf(state, request.budgets);
+  return request.takes.flatMap((take) => {
+    const chosen = request.alone
+      ? chooseAlone(state, request, { take, occupancy })
+      : chooseJobs(take, linesOf(state, request, { take, occupancy }));
+    for (const { job, started } of chosen) {
+      lend(state, job, { request, started, metered: occupancy.hasBudget(job.queue) });
+      if (!request.alone && job.limit !== null)
+        state.turns.serve(job.limit.group, job.limit.key, state.now());
+    }
+    return chosen.map(({ job }) => job);
+  });
 }
 
-function takeOne(state: MemoryState, request: ClaimRequest, take: Take): MemoryJob[] {
-  const nowMs = state.now();
-  const names = new Set(take.names);
-  const limit = request.alone ? 1 : take.limit;
-  const taken: MemoryJob[] = [];
-  for (const queue of new Set(take.queues)) {
-    if (state.paused.has(queue)) continue;
-    for (const job of state.pending(queue)) {
-      if (taken.length === limit) break;
-      if (job.alone === request.alone && job.dueAtMs <= nowMs && names.has(job.name)) taken.push(job);
+interface OneTake {
+  readonly take: Take;
+  readonly occupancy: Occupancy;
+}
+
+function* linesOf(
+  state: MemoryState,
+  { labels }: ClaimRequest,
+  { take, occupancy }: OneTake,
+): Generator<LineOfJobs<MemoryJob>[]> {
+  for (const queue of openQueues(state, take)) {
+    yield [...state.lines(queue)]
+      .filter(({ kind, sample }) => kind !== 'alone' && hasLabels(sample, labels))
+      .map(({ kind, sample, jobs }) => ({
+        jobs: dueOf(state, jobs, take),
+        room: occupancy.roomFor(queue, sample),
+        group: sample.limit?.group ?? null,
+        mayWait: kind === 'ordinary' && !occupancy.hasBudget(queue),
+      }));
+  }
+}
+
+/** The first that has room; keys take no turns here. */
+function chooseAlone(
+  state: MemoryState,
+  { labels }: ClaimRequest,
+  { take, occupancy }: OneTake,
+): Chosen<MemoryJob>[] {
+  for (const queue of openQueues(state, take)) {
+    for (const { kind, jobs } of state.lines(queue)) {
+      if (kind !== 'alone') continue;
+      for (const job of dueOf(state, jobs, take)) {
+        if (!hasLabels(job, labels) || !hasRoom(occupancy.roomFor(queue, job))) continue;
+        const mayWait = isOrdinary(job) && !occupancy.hasBudget(queue);
+        return take.start > 0 || mayWait ? [{ job, started: take.start > 0 }] : [];
+      }
     }
   }
-  for (const [index, job] of taken.entries()) lend(state, job, request, index < take.start);
-  return taken;
+  return [];
 }
 
-function lend(state: MemoryState, job: MemoryJob, request: ClaimRequest, started: boolean): void {
+function openQueues(state: MemoryState, { queues }: Take): string[] {
+  return [...new Set(queues)].filter((queue) => !state.paused.has(queue));
+}
+
+function* dueOf(state: MemoryState, jobs: Iterable<MemoryJob>, { names }: Take): Generator<MemoryJob> {
+  const known = new Set(names);
+  for (const job of jobs) if (job.dueAtMs <= state.now() && known.has(job.name)) yield job;
+}
+
+function hasLabels({ requires }: MemoryJob, labels: readonly string[]): boolean {
+  return requires.every((label) => labels.includes(label));
+}
+
+function isOrdinary({ limit, cost, requires }: MemoryJob): boolean {
+  return limit === null && cost === 1 && requires.length === 0;
+}
+
+function lend(
+  state: MemoryState,
+  job: MemoryJob,
+  { request, started, metered }: { request: ClaimRequest; started: boolean; metered: boolean },
+): void {
   const nowMs = state.now();
   state.leavePending(job);
   job.status = 'processing';
@@ -97,11 +168,13 @@ function lend(state: MemoryState, job: MemoryJob, request: ClaimRequest, started
   job.lease = {
     token: request.token,
     alone: request.alone,
+    metered,
     untilMs: nowMs + request.leaseMs,
     started,
     stopRequest: null,
   };
   state.processing.set(job.id, job);
+  if (job.limit !== null || metered) state.bounded.add(job);
   freeAtClaim(state, job);
 }
 

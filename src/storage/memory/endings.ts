@@ -1,6 +1,6 @@
 import { isFinal } from '../../core/job-status.js';
 import type { LeaseToken, StopRequest } from '../claimed-job.js';
-import type { MemoryJob, MemoryState } from './state.js';
+import type { MemoryJob, MemoryLease, MemoryState } from './state.js';
 import { freeAtDeletion, freeAtEnd } from './unique-keys.js';
 
 /** What there is to say about an ending. */
@@ -70,8 +70,13 @@ export function forgetJob(state: MemoryState, job: MemoryJob): void {
 
 function leaveStatus(state: MemoryState, job: MemoryJob): void {
   if (job.status === 'pending') state.leavePending(job);
+  if (job.lease !== null) endLease(state, job, job.lease);
+}
+
+function endLease(state: MemoryState, job: MemoryJob, lease: MemoryLease): void {
   state.processing.delete(job.id);
   job.lease = null;
+  if (state.bounded.delete(job)) state.awakenForRoomOf(job, lease.metered);
 }
 
 function finish(state: MemoryState, job: MemoryJob, ending: Ending): void {

@@ -13,6 +13,7 @@ function enqueueOne(state: MemoryState, job: NewJob): EnqueueOutcome {
   if (refusal !== null) return refusal;
   const row = newMemoryJob(job, state.now());
   state.jobs.set(row.id, row);
+  if (job.limit !== null) state.turns.name(job.limit.group, job.limit.key, state.now());
   if (job.idempotency !== null) {
     state.idempotencyKeys.set(job.idempotency.key, { jobId: row.id, inputHash: job.idempotency.inputHash });
   }

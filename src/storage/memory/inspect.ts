@@ -1,5 +1,6 @@
+import { inClaimOrder } from '../choose-jobs.js';
 import type { JobEnding, JobRecord, JobSummary, QueueStats } from '../job-record.js';
-import { inClaimOrder, type MemoryJob, type MemoryState } from './state.js';
+import type { MemoryJob, MemoryState } from './state.js';
 
 const mostAhead = 10_000;
 
@@ -13,9 +14,9 @@ export function ahead(state: MemoryState, id: string): number | null {
   if (row?.status !== 'pending') return null;
   const nowMs = state.now();
   let count = 0;
-  for (const other of state.pending(row.queue)) {
+  for (const other of state.lineOf(row)) {
     if (count === mostAhead || inClaimOrder(other, row) >= 0) break;
-    if (other.alone === row.alone && other.dueAtMs <= nowMs) count += 1;
+    if (other.dueAtMs <= nowMs) count += 1;
   }
   return count;
 }

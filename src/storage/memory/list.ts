@@ -1,9 +1,10 @@
 import { MillraceError } from '../../internal/errors.js';
+import { inClaimOrder } from '../choose-jobs.js';
 import { fits, lastFailureHas } from '../job-filter.js';
 import type { JobFilter, JobPage, JobPageRequest } from '../job-record.js';
 import { listOrder } from '../sql/status-codes.js';
 import { summaryOf } from './inspect.js';
-import { byId, inClaimOrder, type MemoryJob, type MemoryState } from './state.js';
+import { byId, type MemoryJob, type MemoryState } from './state.js';
 
 /** What the order of a list is made of: the place of a job, also once that job has moved on. */
 type Place = Pick<MemoryJob, 'id' | 'status' | 'alone' | 'priority' | 'dueAtMs'>;

@@ -34,9 +34,18 @@ function isNeeded(state: MemoryState, job: MemoryJob): boolean {
   });
 }
 
-/** Log lines, unique periods and workers, up to `limit` of each. */
+/** Log lines, unique periods and workers, up to `limit` of each; profiles and turns are not counted. */
 export function purgeTraces(state: MemoryState, request: { olderThanMs: number; limit: number }): number {
+  state.profiles.forget(state.now());
+  forgetTurns(state);
   return purgeLines(state, request) + purgePeriods(state, request.limit) + purgeWorkers(state, request.limit);
+}
+
+function forgetTurns(state: MemoryState): void {
+  const live = [...state.jobs.values()].filter(({ status }) => !isFinal(status));
+  state.turns.forget(state.now(), (group, key) =>
+    live.some(({ limit }) => limit?.group === group && limit.key === key),
+  );
 }
 
 function purgeLines(state: MemoryState, request: { olderThanMs: number; limit: number }): number {

@@ -4,12 +4,16 @@ import type { JobLimit } from '../job-limit.js';
 import type { LogLine } from '../job-log.js';
 import type { FailedParentPolicy, NewJob, UniqueScope } from '../new-job.js';
 import type { WorkerRecord } from '../worker-record.js';
-import { SortedList } from './sorted-list.js';
+import { Profiles } from './profiles.js';
+import { Turns } from './turns.js';
+import { type MemoryLine, WaitingLines } from './waiting-lines.js';
 
 /** The lease of a processing job. */
 export interface MemoryLease {
   readonly token: LeaseToken;
   readonly alone: boolean;
+  /** Claimed under a budget of its queue. */
+  readonly metered: boolean;
   untilMs: number;
   started: boolean;
   stopRequest: StopRequest | null;
@@ -77,13 +81,6 @@ export interface Duty {
   readonly untilMs: number;
 }
 
-type ClaimPlace = Pick<MemoryJob, 'priority' | 'dueAtMs' | 'id'>;
-
-/** Order of a claim within one queue. */
-export function inClaimOrder(a: ClaimPlace, b: ClaimPlace): number {
-  return b.priority - a.priority || a.dueAtMs - b.dueAtMs || byId(a, b);
-}
-
 export function byId(a: { readonly id: string }, b: { readonly id: string }): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
@@ -103,7 +100,11 @@ export class MemoryState {
   /** Queues in which something may have become claimable since the last wake-up. */
   readonly awakened = new Set<string>();
   claims = 0;
-  readonly #pending = new Map<string, SortedList<MemoryJob>>();
+  /** Processing jobs that count against a limit or a budget. */
+  readonly bounded = new Set<MemoryJob>();
+  readonly turns = new Turns();
+  readonly profiles = new Profiles();
+  readonly #waiting = new Map<string, WaitingLines>();
 
   readonly #clock: () => number;
   #nowMs = 0;
@@ -121,25 +122,38 @@ export class MemoryState {
     return this.#nowMs;
   }
 
-  /** The pending jobs of a queue in claim order, those that run alone among them. */
-  pending(queue: string): Iterable<MemoryJob> {
-    return this.#pending.get(queue) ?? [];
+  /** The pending jobs of a queue, line by line. */
+  lines(queue: string): Iterable<MemoryLine> {
+    return this.#waiting.get(queue)?.lines ?? [];
+  }
+
+  /** The pending jobs of the line of this one, those before it first. */
+  lineOf(job: MemoryJob): Iterable<MemoryJob> {
+    return this.#waiting.get(job.queue)?.lineOf(job)?.jobs ?? [];
   }
 
   makePending(job: MemoryJob): void {
     job.status = 'pending';
-    let line = this.#pending.get(job.queue);
-    if (line === undefined) {
-      line = new SortedList<MemoryJob>(inClaimOrder);
-      this.#pending.set(job.queue, line);
+    let waiting = this.#waiting.get(job.queue);
+    if (waiting === undefined) {
+      waiting = new WaitingLines();
+      this.#waiting.set(job.queue, waiting);
     }
-    line.add(job);
+    waiting.add(job);
     this.awakened.add(job.queue);
   }
 
   /** Takes a pending job out of its line; must come before anything that moves its place in it. */
   leavePending(job: MemoryJob): void {
-    this.#pending.get(job.queue)?.remove(job);
+    this.#waiting.get(job.queue)?.remove(job);
+  }
+
+  /** Others may run now in the place that this job held. */
+  awakenForRoomOf(job: MemoryJob, wasMetered: boolean): void {
+    if (wasMetered) this.awakened.add(job.queue);
+    const { limit } = job;
+    if (limit === null) return;
+    for (const [queue, waiting] of this.#waiting) if (waiting.hasGroup(limit.group)) this.awakened.add(queue);
   }
 
   countEnding(queue: string, status: keyof EndedCounts): void {

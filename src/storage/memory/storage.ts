@@ -28,6 +28,7 @@ import * as claims from './claim.js';
 import * as control from './control.js';
 import { enqueue } from './enqueue.js';
 import * as inspect from './inspect.js';
+import { limits } from './limits.js';
 import { jobs } from './list.js';
 import * as logs from './log.js';
 import * as purges from './purge.js';
@@ -218,7 +219,7 @@ export class MemoryStorage implements Storage {
   }
 
   limits(): Promise<LimitState[]> {
-    return this.#step(() => []);
+    return this.#step((state) => limits(state));
   }
 
   appendLog(lines: readonly NewLogLine[]): Promise<void> {
@@ -256,12 +257,12 @@ export class MemoryStorage implements Storage {
     return this.#step((state) => fleet.releaseDuty(state, name, holder));
   }
 
-  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
-    return this.#step(() => undefined);
+  noteProfiles(notes: readonly ProfileNote[]): Promise<void> {
+    return this.#step((state) => state.profiles.note(notes, state.now()));
   }
 
-  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
-    return this.#step(() => []);
+  profiles(names: readonly string[], windowMs: number): Promise<HandlerProfile[]> {
+    return this.#step((state) => state.profiles.of(names, windowMs, state.now()));
   }
 
   tidy(_request: { settled: number; idle: boolean }): Promise<void> {

@@ -1,0 +1,21 @@
+import type { Engine } from '../../src/storage/capabilities.js';
+
+const bounds = [
+  'limits',
+  'fairness',
+  'budgets',
+  'labels',
+  'takes',
+  'died',
+  'profiles',
+  'contention',
+  'watch limits',
+] as const;
+
+/** Areas of the suite that an engine does not answer yet. Each goes when it does, and this file with the last. */
+export const notYet: Record<Engine, readonly string[]> = {
+  memory: [],
+  sqlite: bounds,
+  postgres: bounds,
+  mysql: bounds,
+};
