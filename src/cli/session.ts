@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, resolve } from 'node:path';
 import type { JobDefinition } from '../client/job-definition.js';
+import { type LoadedConfig, loadConfig } from '../client/load-config.js';
 import { Millrace } from '../client/millrace.js';
 import { withDeadline } from '../internal/deadline.js';
 import { MillraceError } from '../internal/errors.js';
@@ -10,7 +11,6 @@ import { parseDatabaseUrl } from '../storage/database-url.js';
 import { createStorage, type EngineStorage } from '../storage/open-storage.js';
 import type { CommandContext } from './command.js';
 import { findConfig } from './find-config.js';
-import { type LoadedConfig, loadConfig } from './load-config.js';
 
 /** What is known before a database is touched. */
 export interface Setup {

@@ -1,7 +1,9 @@
+import { MillraceError } from '../internal/errors.js';
 import { describeFailure } from '../internal/failure.js';
 import type { Logger } from '../internal/logger.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
+import { parseDatabaseUrl } from '../storage/database-url.js';
 import { createStorage } from '../storage/open-storage.js';
 import { Control } from './control.js';
 import { Definitions } from './definitions.js';
@@ -10,6 +12,7 @@ import { EnqueueLine } from './enqueue-line.js';
 import { createEvents, type MillraceEvents } from './events.js';
 import { Inspector } from './inspect.js';
 import type { HandlePorts } from './job-handle.js';
+import { laneChild } from './lane-child.js';
 import type { ResolvedMillraceOptions } from './millrace-options.js';
 import { watchProgress } from './progress-watcher.js';
 import { ResultWaiter } from './result-waiter.js';
@@ -94,12 +97,21 @@ function accessTo({ database, clock, logger, migrate, settings }: ResolvedMillra
   if (typeof database !== 'string') return new StorageAccess({ create: () => database, isOwned: false });
   return new StorageAccess({
     isOwned: true,
-    create: () =>
-      createStorage(database, {
+    create: () => {
+      if (laneChild() !== null && parseDatabaseUrl(database).engine === 'memory') throw memoryOfWorker();
+      return createStorage(database, {
         logger,
         migrate,
         statementTimeoutMs: settings.databaseTimeoutMs,
         ...(clock === undefined ? {} : { clock }),
-      }),
+      });
+    },
   });
+}
+
+function memoryOfWorker(): MillraceError {
+  return new MillraceError(
+    'option-invalid',
+    'a database in memory is in the process of the worker, where a process lane can’t reach it. Dispatch by the context of the handler, or keep jobs in a database that processes share',
+  );
 }

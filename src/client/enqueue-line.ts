@@ -12,7 +12,15 @@
 import { formatDuration } from '../internal/duration.js';
 import { isMillraceError, MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
-import { closedError, type StorageAccess } from './storage-access.js';
+import type { Storage } from '../storage/storage.js';
+import { closedError } from './storage-access.js';
+
+/** Where a line leads: storage, opened on first use. */
+export interface EnqueueAccess {
+  readonly current: Pick<Storage, 'enqueue'> | null;
+  readonly isClosed: boolean;
+  get(): Promise<Pick<Storage, 'enqueue'>>;
+}
 
 /** One dispatch on its way. */
 export interface Waiting {
@@ -34,7 +42,7 @@ const pauseMaxMs = 1000;
 const longestGuardMs = 500;
 
 export class EnqueueLine {
-  readonly #access: StorageAccess;
+  readonly #access: EnqueueAccess;
   readonly #guardMs: number;
   readonly #timeoutMs: number;
   readonly #random: () => number;
@@ -49,7 +57,7 @@ export class EnqueueLine {
   #guard: NodeJS.Timeout | null = null;
   #onIdle: (() => void)[] = [];
 
-  constructor(access: StorageAccess, options: { readonly timeoutMs: number; readonly random: () => number }) {
+  constructor(access: EnqueueAccess, options: { readonly timeoutMs: number; readonly random: () => number }) {
     this.#access = access;
     this.#timeoutMs = options.timeoutMs;
     this.#random = options.random;

@@ -47,6 +47,7 @@ import type {
 } from './job-types.js';
 import type { Job, JobListing, JobLogLine } from './job-view.js';
 import type { Jsonified } from './jsonified.js';
+import { offerToLane } from './lane-child.js';
 import { type MillraceOptions, resolveOptions } from './millrace-options.js';
 import { abortedBeforeDispatch } from './result-errors.js';
 import { checkResultOptions } from './result-waiter.js';
@@ -83,6 +84,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** @throws MillraceError listing every problem: `option-unknown`, `option-invalid`, `settings-invalid`, `database-url-invalid`, `job-name-duplicate` */
   constructor(options: MillraceOptions<Jobs> = {}) {
     this.#core = new ClientCore(resolveOptions(options, process.env));
+    offerToLane(this.#core);
   }
 
   /** Opens the database now, to learn early of what is wrong with it. */

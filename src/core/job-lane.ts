@@ -1,8 +1,9 @@
 import { describeValue } from '../internal/describe-value.js';
 import { MillraceError } from '../internal/errors.js';
+import type { LaneKind } from './lane-kind.js';
 
 /** Where a job can ask to run: in the worker itself, or in a child process of it. */
-export type JobLane = 'inline' | 'process';
+export type JobLane = Extract<LaneKind, 'inline' | 'process'>;
 
 export const jobLanes: readonly JobLane[] = Object.freeze(['inline', 'process']);
 export const defaultLane: JobLane = 'inline';

@@ -10,6 +10,7 @@
  * The main loop owns claims, handlers and results; registration, renewals and the control read are the link's (link.ts).
  */
 import { randomBytes } from 'node:crypto';
+import { laneChild } from '../client/lane-child.js';
 import { aborted } from '../internal/aborted.js';
 import { MillraceError } from '../internal/errors.js';
 import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
@@ -56,6 +57,14 @@ export class Worker extends Service {
   /** Jobs that run now. */
   get running(): number {
     return this.#life?.runner.size ?? 0;
+  }
+
+  /** In the child of a process lane, which loads the module that starts this worker, it never starts nor says that it has. */
+  override start(): Promise<void> {
+    const lane = laneChild();
+    if (lane === null) return super.start();
+    lane.started(this.#host.definitions);
+    return new Promise(() => undefined);
   }
 
   /** Resolves when the queues held nothing that was due and all that ran is settled, or when the worker has stopped. */

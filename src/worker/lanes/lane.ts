@@ -18,6 +18,7 @@
  */
 import type { LaneKind } from '../../core/lane-kind.js';
 import type { Logger } from '../../internal/logger.js';
+import type { EnqueueOutcome, NewJob } from '../../storage/new-job.js';
 import type { Settlement } from '../../storage/settlement.js';
 import type { Attempt } from '../attempt.js';
 import type { ContextPorts } from '../attempt-context.js';
@@ -87,6 +88,8 @@ export interface Lane {
 export interface LanePorts {
   /** For contexts: log, dispatch, renew and settle, in the name of an attempt. */
   readonly context: ContextPorts;
+  /** For dispatches that were prepared in a process of the lane. */
+  readonly enqueue: (jobs: readonly NewJob[]) => Promise<EnqueueOutcome[]>;
   readonly workerId: string;
   readonly maxPayloadBytes: number;
   readonly killGraceMs: number;

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ParsedConfig, parseConfig } from '../client/define-config.js';
 import { isMillraceError, MillraceError } from '../internal/errors.js';
+import { type ParsedConfig, parseConfig } from './define-config.js';
 
 export interface LoadedConfig extends ParsedConfig {
   readonly file: string;
@@ -15,16 +15,9 @@ export interface LoadedConfig extends ParsedConfig {
  * @throws MillraceError `config-invalid`, naming the file and what it met
  */
 export async function loadConfig(file: string): Promise<LoadedConfig> {
-  // Most of the time that a command takes to start, so only where there is a config.
-  const { createJiti } = await import('jiti');
-  const jiti = createJiti(import.meta.url, {
-    alias: { millrace: fileURLToPath(new URL('../index.js', import.meta.url)) },
-    interopDefault: true,
-    moduleCache: true,
-  });
   let module: unknown;
   try {
-    module = await jiti.import(file);
+    module = await importConfig(file);
   } catch (error) {
     throw new MillraceError('config-invalid', `${file} cannot be loaded: ${reasonOf(error)}`, {
       details: { file },
@@ -41,6 +34,18 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
     );
   }
   return { ...parseConfig(config, file), file, folder: dirname(file) };
+}
+
+/** The module of a file, TypeScript included; rejects with what it met. */
+export async function importConfig(file: string): Promise<unknown> {
+  // Most of the time that a command takes to start, so only where there is a config.
+  const { createJiti } = await import('jiti');
+  const jiti = createJiti(import.meta.url, {
+    alias: { millrace: fileURLToPath(new URL('../index.js', import.meta.url)) },
+    interopDefault: true,
+    moduleCache: true,
+  });
+  return await jiti.import(file);
 }
 
 function reasonOf(error: unknown): string {

@@ -1,0 +1,185 @@
+/**
+ * Keeps one child of a process lane alive.
+ *
+ *   starting ──ready──▶ well ──ended──▶ starting (at once, when it died under a job)
+ *      │ ended, or its deadline          └──▶ (after a wait, when it died by itself) starting
+ *      ▼
+ *   starting again after a wait that grows; after some failures in a row: quarantined, tried again all the same
+ *   any ──stop──▶ stopped
+ *
+ * The wait has full jitter. A child that never became ready is ended with its group and never handed out.
+ */
+import { failuresBeforeQuarantine, laneRestartDelayMs } from '../../../core/lane-restarts.js';
+import { formatDuration } from '../../../internal/duration.js';
+import { describeFailure } from '../../../internal/failure.js';
+import type { Logger } from '../../../internal/logger.js';
+import { setLongTimeout } from '../../../internal/long-timeout.js';
+import { monotonicMs } from '../../monotonic.js';
+import type { ChildEnd, LaneChildProcess } from './child-process.js';
+
+export interface SupervisorOptions {
+  /** For the log: `lane 1`. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly startMs: number;
+  /** Spawns a child and greets it. */
+  readonly spawn: () => LaneChildProcess;
+  readonly onWell: (child: LaneChildProcess) => void;
+  /** Says whether it died under a job, which is then to blame, and not the lane. */
+  readonly onEnd: (end: ChildEnd) => boolean;
+  readonly onChange: () => void;
+}
+
+export type SupervisorState = 'starting' | 'well' | 'quarantined' | 'stopped';
+
+/** A child that idled so long was well, whatever ended it. */
+const wellAfterMs = 10_000;
+
+export class ChildSupervisor {
+  readonly #options: SupervisorOptions;
+  readonly #stopping = new AbortController();
+  #state: SupervisorState = 'stopped';
+  #child: LaneChildProcess | null = null;
+  #noteReady: (() => void) | null = null;
+  #supervision: Promise<void> | null = null;
+  #failures = 0;
+  #restarts = 0;
+  #note: string | null = null;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+  }
+
+  get state(): SupervisorState {
+    return this.#state;
+  }
+
+  get child(): LaneChildProcess | null {
+    return this.#child;
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Why it is not well; null when it is. */
+  get note(): string | null {
+    return this.#note;
+  }
+
+  start(): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#supervision ??= this.#supervise();
+  }
+
+  /** The present child says that it is ready. */
+  ready(): void {
+    this.#noteReady?.();
+  }
+
+  /** Lets the child say goodbye for so long, then kills it; resolves when it is gone. */
+  async stop(farewellMs: number): Promise<void> {
+    this.#stopping.abort();
+    const child = this.#child;
+    const farewell = setLongTimeout(() => child?.kill('the worker stops'), farewellMs);
+    await this.#supervision;
+    farewell.cancel();
+    this.#moveTo('stopped');
+  }
+
+  async #supervise(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      this.#moveTo(this.#failures < failuresBeforeQuarantine ? 'starting' : 'quarantined');
+      try {
+        await this.#oneLife();
+      } catch (error) {
+        this.#noteEnd({ reason: describeFailure(error).message, isOfJob: false });
+      } finally {
+        this.#child = null;
+      }
+      if (!this.#stopping.signal.aborted) await this.#pauseBeforeRestart();
+    }
+  }
+
+  /** From the spawn of a child until it is gone. */
+  async #oneLife(): Promise<void> {
+    const { spawn, onEnd } = this.#options;
+    const child = spawn();
+    this.#child = child;
+    const readyAtMs = await this.#untilReady(child);
+    const { exitCode, signal, reason, tail } = await child.ended;
+    this.#child = null;
+    if (readyAtMs !== null && monotonicMs() - readyAtMs >= wellAfterMs) this.#failures = 0;
+    const isOfJob = onEnd({ exitCode, signal, reason, tail });
+    this.#noteEnd({ reason, tail, isOfJob, pid: child.pid });
+  }
+
+  /** When it became ready, monotonic ms; null when it ended before. */
+  async #untilReady(child: LaneChildProcess): Promise<number | null> {
+    const { name, logger, startMs, onWell } = this.#options;
+    const ready = new Promise<true>((resolve) => {
+      this.#noteReady = () => resolve(true);
+    });
+    const deadline = setLongTimeout(
+      () => child.kill(`had not loaded its module within ${formatDuration(startMs)}`),
+      startMs,
+    );
+    const isReady = await Promise.race([ready, child.ended.then(() => false)]);
+    deadline.cancel();
+    this.#noteReady = null;
+    if (!isReady) return null;
+    if (this.#failures > 0) logger.info(`${name}: well again`, { pid: child.pid });
+    this.#note = null;
+    onWell(child);
+    this.#moveTo('well');
+    return monotonicMs();
+  }
+
+  #noteEnd(end: { reason: string; tail?: string; isOfJob: boolean; pid?: number | null }): void {
+    if (this.#stopping.signal.aborted) return;
+    const { reason, tail = '', isOfJob, pid = null } = end;
+    this.#failures = isOfJob ? 0 : this.#failures + 1;
+    const said = tail === '' ? '' : `; it wrote: ${tail}`;
+    const often = this.#failures > 1 ? ` (${this.#failures} times in a row)` : '';
+    this.#note = `its process ${reason}${often}${said}`;
+    this.#lastEnd = { reason, tail, pid };
+  }
+
+  #lastEnd: { reason: string; tail: string; pid: number | null } = { reason: '', tail: '', pid: null };
+
+  async #pauseBeforeRestart(): Promise<void> {
+    const { name, logger, random } = this.#options;
+    const delayMs = laneRestartDelayMs(this.#failures, random);
+    const { reason, tail, pid } = this.#lastEnd;
+    const isQuarantined = this.#failures >= failuresBeforeQuarantine;
+    const what = isQuarantined ? 'takes no work until it is well, tried again' : 'restarting';
+    logger.error(`${name}: process ${reason}, ${what} in ${(delayMs / 1000).toFixed(1)} s`, {
+      pid,
+      failures: this.#failures,
+      ...(tail === '' ? {} : { stderr: tail }),
+    });
+    this.#restarts += 1;
+    this.#moveTo(isQuarantined ? 'quarantined' : 'starting');
+    if (delayMs > 0) await this.#pause(delayMs);
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const timer = setLongTimeout(end, ms);
+      signal.addEventListener('abort', end);
+    });
+  }
+
+  #moveTo(state: SupervisorState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#options.onChange();
+  }
+}
