@@ -44,6 +44,7 @@ export type { ErrorCode } from './internal/error-codes.js';
 export { isMillraceError, MillraceError } from './internal/errors.js';
 export type { AttemptFailureKind, FailureRecord } from './internal/failure.js';
 export { createLineLogger, type LogFields, type Logger, type LogLevel } from './internal/logger.js';
+export type { QueueSelection, QueueShare } from './internal/queue-selection.js';
 export { uuidv7 as newJobId } from './internal/uuid.js';
 export { version } from './internal/version.js';
 export type { RescueReport } from './maintenance/rescuer.js';

@@ -1,5 +1,6 @@
 import type { Duration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
+import type { QueueSelection } from '../internal/queue-selection.js';
 import { settingNames } from '../internal/settings.js';
 import { isJobDefinition, type JobDefinition } from './job-definition.js';
 import type { SettingOptions } from './millrace-options.js';
@@ -7,8 +8,8 @@ import { OptionProblems } from './option-problems.js';
 
 /** How `millrace work` and `millrace flush` run. Each is a short form of the setting beside it. */
 export interface WorkerConfig {
-  /** Queues in strict order. @default setting `queue`, 'default' */
-  readonly queues?: string | readonly string[] | undefined;
+  /** Which queues, as for `millrace.worker`: strict order, shares or all. @default setting `queue`, 'default' */
+  readonly queues?: string | readonly string[] | QueueSelection | undefined;
   /** Jobs at once. @default setting `concurrency`, 10 */
   readonly concurrency?: number | undefined;
   /** How long running jobs may go on after a stop. @default setting `stopTimeout`, 25 s */

@@ -31,7 +31,12 @@ describe('options of a client', () => {
     expect(
       resolve({ killGrace: 250, maxExecutionTime: '2m', maxPayload: '64KB', queue: ['a', 'b'] }),
     ).toMatchObject({
-      settings: { killGraceMs: 250, maxExecutionTimeMs: 120_000, maxPayloadBytes: 65_536, queue: ['a', 'b'] },
+      settings: {
+        killGraceMs: 250,
+        maxExecutionTimeMs: 120_000,
+        maxPayloadBytes: 65_536,
+        queue: { order: 'strict', queues: ['a', 'b'] },
+      },
     });
   });
 

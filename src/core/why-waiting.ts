@@ -1,3 +1,4 @@
+import { isServed } from '../internal/queue-selection.js';
 import { spell } from './spell-duration.js';
 import type { Reason, WhyFacts, WhyWorker } from './why-facts.js';
 
@@ -135,7 +136,7 @@ function workerReasons(facts: WhyFacts): Reason[] {
   ];
   if (live === 0) return reason('no-live-worker', 'No worker is alive. Start one: "millrace work".');
   const knowing = workers.filter(({ handlers }) => handlers.includes(job.name)).length;
-  const serving = workers.filter(({ queues }) => queues.includes(job.queue)).length;
+  const serving = workers.filter(({ queues }) => isServed(queues, job.queue)).length;
   const nobody = live === 1 ? 'The only live worker does not' : `None of the ${live} live workers`;
   const [has, serves] = live === 1 ? ['have', 'serve'] : ['has', 'serves'];
   const reasons = [
@@ -168,7 +169,7 @@ function workerReasons(facts: WhyFacts): Reason[] {
 }
 
 const couldRun = ({ handlers, queues }: WhyWorker, { job }: WhyFacts): boolean =>
-  handlers.includes(job.name) && queues.includes(job.queue);
+  handlers.includes(job.name) && isServed(queues, job.queue);
 
 const isTaking = ({ isDraining, isStandby }: WhyWorker): boolean => !isDraining && !isStandby;
 

@@ -1,7 +1,8 @@
 import { describeValue } from './describe-value.js';
 import { formatDuration, parseDuration } from './duration.js';
 import { isMillraceError, MillraceError } from './errors.js';
-import { isQueueName, queueNameRule } from './name-rule.js';
+import { queueNameRule } from './name-rule.js';
+import { formatQueueSelection, parseQueueSelection, type QueueSelection } from './queue-selection.js';
 
 /** In what a setting is measured after it was parsed; ms and bytes are part of its resolved name. */
 export type SettingUnit = 'ms' | 'bytes' | 'count' | 'days' | 'text' | 'choice' | 'list';
@@ -195,28 +196,17 @@ export function choiceSetting<const Choice extends string>(
   };
 }
 
-/** Queue names in strict order; the full rules of such lists stand in `core/queue-list.ts`. */
-export function queueListSetting(
-  about: Described & { default: readonly string[] },
-): Setting<readonly string[], 'list'> {
-  const expected = `queue names, separated by commas, each ${queueNameRule} and named once`;
+/** Which queues: the text of `parseQueueSelection`, a list of its parts, or what it has made. */
+export function queueSelectionSetting(
+  about: Described & { default: QueueSelection },
+): Setting<QueueSelection, 'list'> {
   return {
     env: about.env,
     meaning: about.meaning,
     default: about.default,
     unit: 'list',
-    expected,
-    format: (value) => value.join(','),
-    parse(raw) {
-      const names: unknown = typeof raw === 'string' ? raw.split(',').map((name) => name.trim()) : raw;
-      if (!Array.isArray(names) || names.length === 0 || !names.every(isQueueName)) {
-        throw refused(expected, raw);
-      }
-      if (new Set(names).size < names.length) throw refused(expected, raw);
-      if (typeof raw === 'string' && names.some((name) => /:\d+$/.test(name))) {
-        throw refused('queue names in strict order (weights are not supported in this version)', raw);
-      }
-      return Object.freeze([...names]);
-    },
+    expected: `queues as in a,b (strict order), a:6,b:3 (shares) or *,!a (all but), each name ${queueNameRule}`,
+    format: formatQueueSelection,
+    parse: parseQueueSelection,
   };
 }

@@ -1,10 +1,11 @@
 import { logLevels } from './logger.js';
+import { parseQueueSelection } from './queue-selection.js';
 import {
   choiceSetting,
   countSetting,
   durationSetting,
   numberOrWordSetting,
-  queueListSetting,
+  queueSelectionSetting,
   type Setting,
   type SettingUnit,
   sizeSetting,
@@ -38,11 +39,11 @@ export const settings = Object.freeze({
     meaning:
       'How long one call may wait for the database, retries included, before it fails. A worker goes on trying after that.',
   }),
-  queue: queueListSetting({
+  queue: queueSelectionSetting({
     env: 'MILLRACE_QUEUE',
-    default: Object.freeze(['default']),
+    default: parseQueueSelection('default'),
     meaning:
-      'The queues a worker serves, in strict order: a queue is served only while those before it have nothing that can run.',
+      'The queues a worker serves. `critical,default`: in strict order, a queue only while those before it have nothing that can run. `critical:6,default:3`: in shares of the jobs. `*`: all there are, in equal shares; `*,!reports`: all but these.',
   }),
   concurrency: countSetting({
     env: 'MILLRACE_CONCURRENCY',

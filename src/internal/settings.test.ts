@@ -20,7 +20,7 @@ describe('resolveSettings', () => {
     expect(values).toEqual({
       database: 'sqlite:millrace.db',
       databaseTimeoutMs: 30_000,
-      queue: ['default'],
+      queue: { order: 'strict', queues: ['default'] },
       concurrency: 10,
       maxConcurrent: 'none',
       processLanes: 'auto',
@@ -101,23 +101,29 @@ describe('resolveSettings', () => {
     expect(resolveSettings({ env }).values).toMatchObject({
       maxPayloadBytes: 524_288,
       logLevel: 'debug',
-      queue: ['a', 'b'],
+      queue: { order: 'strict', queues: ['a', 'b'] },
     });
-    expect(resolveSettings({ config: { queue: ['x:1'], maxPayload: 2048 } }).values).toMatchObject({
-      queue: ['x:1'],
+    expect(resolveSettings({ config: { queue: ['x:1', 'y:2'], maxPayload: 2048 } }).values).toMatchObject({
+      queue: {
+        order: 'shares',
+        shares: [
+          { queue: 'x', weight: 1 },
+          { queue: 'y', weight: 2 },
+        ],
+      },
       maxPayloadBytes: 2048,
     });
   });
 
   it('lists every problem at once, each with its place, what was expected and what was got', () => {
     const problems = problemsOf({
-      flags: { concurency: 3, queue: 'critical:6,default:3' },
+      flags: { concurency: 3, queue: 'critical:6,default' },
       env: { MILLRACE_ATTEMPTS: 'many', MILLRACE_KILL_GRACE: '-1s', MILLRACE_LOG_LEVEL: 'loud' },
       config: { maxPayload: '2GB', logFormat: 5 },
     });
     expect(problems).toHaveLength(7);
     expect(problems).toContainEqual('flag concurency: there is no such setting; did you mean concurrency?');
-    expect(problems).toContainEqual(expect.stringMatching(/^--queue: expected .*weights.*, got "critical:6/));
+    expect(problems).toContainEqual(expect.stringMatching(/^--queue: .*"critical" has a share/));
     expect(problems).toContainEqual('MILLRACE_ATTEMPTS: expected a whole number from 1 to 1000, got "many"');
     expect(problems).toContainEqual(
       expect.stringMatching(/^MILLRACE_KILL_GRACE: expected a duration .*, got "-1s"$/),
@@ -142,7 +148,7 @@ describe('resolveSettings', () => {
   it('says of a heartbeat that is capped what was given and by what', () => {
     const problems = problemsOf({ env: { MILLRACE_HEARTBEAT: '1h', MILLRACE_QUEUE: 'a,,b' } });
     expect(problems).toEqual([
-      expect.stringMatching(/^MILLRACE_QUEUE: expected queue names/),
+      expect.stringMatching(/^MILLRACE_QUEUE: .*expected queue names/),
       expect.stringMatching(
         /three heartbeats of 30s \(MILLRACE_HEARTBEAT is 1h, but a worker beats at least every quarter of WORKER_TTL, 2m\)/,
       ),

@@ -150,6 +150,8 @@ export interface Storage {
   idsEndingIn(suffix: string): Promise<string[]>;
   /** Every queue that has a job or is paused (queues that had one may be listed too), or the one asked for (zeros when unknown). */
   stats(queue?: string): Promise<QueueStats[]>;
+  /** The names of the queues that have a job, sorted; those that once had one may be listed too. Cheap enough to be asked each second. */
+  queues(): Promise<string[]>;
   /** What runs and waits under limits, by group and key (null first); groups and keys with neither are left out. The first 1,000. */
   limits(): Promise<LimitState[]>;
 

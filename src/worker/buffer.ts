@@ -1,6 +1,7 @@
 /**
- * Claimed jobs that wait for a slot: in queue order, and within a queue in the order storage gave them, so that a job
- * of an earlier queue overtakes whatever is buffered of later ones. What is here is under lease but not started.
+ * Claimed jobs that wait for a slot: in strict queue order, and within a queue in the order storage gave them, so that a
+ * job of an earlier queue overtakes whatever is buffered of later ones. Where queues have shares, all stand in one line as
+ * they come. What is here is under lease but not started.
  */
 import type { ClaimedJob } from '../storage/claimed-job.js';
 
@@ -11,7 +12,8 @@ export interface BufferedJob {
 }
 
 interface Line {
-  readonly queue: string;
+  /** Null: every queue. */
+  readonly queue: string | null;
   /** Null before `head`: a job that was taken must not be kept alive by a buffer that is refilled before it is empty. */
   jobs: (BufferedJob | null)[];
   head: number;
@@ -24,8 +26,9 @@ export class Buffer {
   readonly #lines: readonly Line[];
   #size = 0;
 
-  constructor(queues: readonly string[]) {
-    this.#lines = queues.map((queue) => ({ queue, jobs: [], head: 0 }));
+  /** @param queues in strict order; null: in the order in which they are added */
+  constructor(queues: readonly string[] | null) {
+    this.#lines = (queues ?? [null]).map((queue) => ({ queue, jobs: [], head: 0 }));
   }
 
   get size(): number {

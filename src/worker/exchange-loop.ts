@@ -3,8 +3,9 @@
  *
  * - A claim goes at once when a slot is idle or the buffer is half empty; results that wait go with it. Results alone go
  *   at the end of the tick, so that those of one tick share a commit. While an exchange is under way both gather.
- * - A claim that brought less than it asked for makes the line *dry*: then only a wake-up, the poll timer, or results on
- *   their way (which carry a claim along, since they may have released what follows) claim again. No loop can spin.
+ * - Once claims have brought less than they asked for the worker is *dry* (`claims/claim-plan.ts`): then only a wake-up, the
+ *   poll timer, or results on their way (which carry a claim along, since they may have released what follows) claim again.
+ *   No loop can spin.
  * - A failed exchange is repeated as it was, same settlements and same token, until storage answers: that is what makes
  *   "wrote, then the connection died" harmless. Waits between tries are jittered, at most 15 s, and never end by count.
  */
@@ -13,33 +14,28 @@ import { aborted } from '../internal/aborted.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import type { ClaimedJob, ClaimRequest } from '../storage/claimed-job.js';
-import { noBudgets } from '../storage/job-limit.js';
+import type { Budgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
+import type { ClaimPlan, PlannedClaim } from './claims/claim-plan.js';
 import { monotonicMs } from './monotonic.js';
 import type { Outbox, OutboxEntry } from './outbox.js';
 import { settleOneByOne } from './settle-one-by-one.js';
-
-export interface ClaimRoom {
-  readonly limit: number;
-  readonly start: number;
-  readonly alone: boolean;
-}
 
 export interface ExchangeLoopOptions {
   readonly storage: Storage;
   readonly outbox: Outbox;
   readonly workerId: string;
   readonly incarnation: string;
-  readonly queues: readonly string[];
-  readonly names: readonly string[];
+  /** What to claim. */
+  readonly plan: ClaimPlan;
+  readonly labels: readonly string[];
+  readonly budgets: Budgets;
   readonly leaseMs: number;
   readonly pollMs: number;
   readonly logger: Logger;
   readonly random: () => number;
-  /** What a claim may take now, or null. */
-  readonly room: () => ClaimRoom | null;
-  readonly onClaimed: (jobs: readonly ClaimedJob[], room: ClaimRoom) => void;
+  readonly onClaimed: (jobs: readonly ClaimedJob[], claim: PlannedClaim) => void;
   readonly onSettled: (entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]) => void;
   readonly onAloneDue: () => void;
   readonly onDown: (error: unknown) => void;
@@ -64,8 +60,6 @@ export class ExchangeLoop {
   #peekTimer: NodeJS.Timeout | null = null;
   #adaptivePollMs = firstPollMs;
   #peekedAtMs = Number.NEGATIVE_INFINITY;
-  #isDry = false;
-  #wokenMeanwhile = false;
   #wentThisTick = false;
   #isClosed = false;
   readonly #closing = new AbortController();
@@ -78,24 +72,19 @@ export class ExchangeLoop {
     return this.#current !== null;
   }
 
-  /** The last claim found less than it asked for, and nothing has come since. */
-  get isDry(): boolean {
-    return this.#isDry;
-  }
-
   /** Something changed that may let an exchange go: a slot, a result, room. */
   poke(): void {
     if (this.#isClosed || this.#current !== null) return;
-    const isUrgent = !this.#isDry && !this.#wentThisTick && this.#options.room() !== null;
-    if (isUrgent) this.#go();
-    else if (this.#options.outbox.waiting > 0 || !this.#isDry) this.#schedule();
+    const { plan, outbox } = this.#options;
+    const wants = plan.wants;
+    if (wants && !this.#wentThisTick) this.#go();
+    else if (wants || outbox.waiting > 0) this.#schedule();
   }
 
-  /** New jobs may be there. */
-  wake(): void {
+  /** New jobs may be there, in these queues; null: in any. */
+  wake(queues: readonly string[] | null = null): void {
     this.#adaptivePollMs = firstPollMs;
-    if (this.#current !== null) this.#wokenMeanwhile = true;
-    this.#isDry = false;
+    this.#options.plan.wake(queues);
     this.poke();
   }
 
@@ -122,14 +111,15 @@ export class ExchangeLoop {
 
   /** Looks at what falls due next and sets the timer by it; asked by the loop itself when dry, and by the worker now and then when it never is. */
   async peek(): Promise<void> {
-    const { storage, queues, names, logger } = this.#options;
+    const { storage, plan, labels, budgets, logger } = this.#options;
     this.#peekedAtMs = monotonicMs();
+    const takes = plan.peek();
+    if (takes.length === 0) return;
     try {
-      const takes = [{ queues, names, limit: 1, start: 1 }];
-      const { dueInMs, aloneDue } = await storage.peek({ takes, labels: [], budgets: noBudgets });
+      const { dueInMs, aloneDue } = await storage.peek({ takes, labels, budgets });
       if (this.#isClosed) return;
       if (aloneDue) this.#options.onAloneDue();
-      if (dueInMs !== null && this.#isDry) this.#wakeIn(Math.max(dueInMs, 1));
+      if (dueInMs !== null && plan.isDry) this.#wakeIn(Math.max(dueInMs, 1));
     } catch (error) {
       // Only a hint: the poll timer stands, and an exchange will find out about the database.
       logger.debug('could not look for the next due job', { error });
@@ -145,33 +135,32 @@ export class ExchangeLoop {
     this.#scheduled ??= setImmediate(() => {
       this.#scheduled = null;
       if (this.#isClosed || this.#current !== null) return;
-      if (this.#options.outbox.waiting > 0 || (!this.#isDry && this.#options.room() !== null)) this.#go();
+      if (this.#options.outbox.waiting > 0 || this.#options.plan.wants) this.#go();
     });
   }
 
   #go(): void {
     const entries = this.#options.outbox.take(settleBatch);
-    const room = this.#isClosed ? null : this.#options.room();
-    if (entries.length === 0 && room === null) return;
+    const claim = this.#isClosed ? null : this.#options.plan.next(entries.length > 0);
+    if (entries.length === 0 && claim === null) return;
     // An engine that answers within the tick must not keep timers and sockets from their turn.
     this.#wentThisTick = true;
     setImmediate(() => {
       this.#wentThisTick = false;
     });
-    this.#current = this.#exchange(entries, room)
+    this.#current = this.#exchange(entries, claim)
       .catch((error: unknown) => {
         this.#options.logger.error('the exchange with storage failed in an unforeseen way', { error });
       })
       .finally(() => {
         this.#current = null;
         this.#schedule();
-        if (this.#isDry) this.#rest();
+        if (this.#options.plan.isDry) this.#rest();
       });
   }
 
-  async #exchange(entries: readonly OutboxEntry[], room: ClaimRoom | null): Promise<void> {
-    const request = room === null ? null : this.#request(room);
-    this.#wokenMeanwhile = false;
+  async #exchange(entries: readonly OutboxEntry[], claim: PlannedClaim | null): Promise<void> {
+    const request = claim === null ? null : this.#request(claim);
     const answer = await this.#send(
       entries.map(({ settlement }) => settlement),
       request,
@@ -180,20 +169,18 @@ export class ExchangeLoop {
     this.#options.outbox.acknowledge();
     // Before what was claimed: a job that failed and is due again must not be seen to start before it was seen to fail.
     if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
-    if (request !== null && room !== null) {
-      this.#isDry = answer.claimed.length < room.limit && !this.#wokenMeanwhile;
+    if (claim !== null) {
+      this.#options.plan.learn(claim, answer.claimed);
       if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
-      this.#options.onClaimed(answer.claimed, room);
+      this.#options.onClaimed(answer.claimed, claim);
     }
   }
 
-  #request(room: ClaimRoom): ClaimRequest {
-    const { workerId, incarnation, queues, names, leaseMs } = this.#options;
+  #request({ takes, alone }: PlannedClaim): ClaimRequest {
+    const { workerId, incarnation, labels, budgets, leaseMs } = this.#options;
     this.#claims += 1;
     const token = incarnation + this.#claims.toString(16).padStart(16, '0');
-    const { limit, start, alone } = room;
-    const takes = [{ queues, names, limit, start }];
-    return { token, workerId, leaseMs, takes, labels: [], budgets: noBudgets, alone };
+    return { token, workerId, leaseMs, takes, labels, budgets, alone };
   }
 
   /** Null: closed before storage answered. */
@@ -264,7 +251,7 @@ export class ExchangeLoop {
     this.#peekTimer ??= setTimeout(
       () => {
         this.#peekTimer = null;
-        if (this.#isDry && !this.#isClosed) void this.peek();
+        if (this.#options.plan.isDry && !this.#isClosed) void this.peek();
       },
       Math.max(peekEveryMs - sincePeekMs, 0),
     );
@@ -280,7 +267,7 @@ export class ExchangeLoop {
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#adaptivePollMs = Math.min(this.#options.pollMs, this.#adaptivePollMs * pollGrowth);
-      this.#isDry = false;
+      this.#options.plan.wake(null);
       this.poke();
     }, ms);
   }

@@ -1,10 +1,12 @@
 /**
- * The inline slots of a worker: starts buffered jobs where a slot is free, watches their timeouts, passes on aborts.
+ * The slots of a worker: starts jobs where a slot of their kind is free, watches their timeouts, passes on aborts.
  *
- * A slot is taken from the start of an attempt until its handler has returned, also when the attempt was settled before
- * that (abandoned after the grace). So a handler that ignores its signal costs its slot, never more than the slot.
+ * An inline slot is taken from the start of an attempt until its handler has returned, also when the attempt was settled
+ * before that (abandoned after the grace). So a handler that ignores its signal costs its slot, never more than the slot.
+ * A lane is taken until it answers; it kills what ignores an abort by itself, and is waited for.
  */
 import type { RunnableJob } from '../client/job-definition.js';
+import type { LaneKind } from '../core/lane-kind.js';
 import type { Logger } from '../internal/logger.js';
 import type { ClaimedJob } from '../storage/claimed-job.js';
 import type { Settlement } from '../storage/settlement.js';
@@ -13,11 +15,19 @@ import { type AbortCause, Attempt } from './attempt.js';
 import type { AttemptLog } from './attempt-log.js';
 import type { Buffer, BufferedJob } from './buffer.js';
 import type { Executor } from './executor.js';
+import { settlementOfLane } from './lane-ending.js';
+import type { Lane, LaneUsage } from './lanes/lane.js';
+import type { LaneGroup } from './lanes/lane-group.js';
 import { monotonicMs } from './monotonic.js';
 import { RunningAttempts } from './running-attempts.js';
 
 export interface RunnerOptions {
+  /** Inline slots. */
   readonly concurrency: number;
+  /** Most jobs at once over all kinds; null: what the slots allow. */
+  readonly cap: number | null;
+  /** The lanes of the other kinds. */
+  readonly lanes: readonly LaneGroup[];
   readonly definitions: ReadonlyMap<string, RunnableJob>;
   readonly executor: Executor;
   readonly storage: Storage;
@@ -29,7 +39,15 @@ export interface RunnerOptions {
   readonly onEnd: (attempt: Attempt, settlement: Settlement | null) => void;
   /** A slot became free. */
   readonly onRoom: () => void;
+  readonly workerId: string;
+  readonly random: () => number;
+  readonly now: () => number;
+  /** What an attempt in a lane used up, however it ended. */
+  readonly onUsage: (attempt: Attempt, usage: LaneUsage) => void;
 }
+
+/** A lane that is told to end an attempt has the grace and this, to kill and reap; then the attempt is settled without it. */
+const laneKillMs = 10_000;
 
 const sweepEveryMs = 100;
 /** A buffered job that was started late is marked as started once it has run this long. */
@@ -39,6 +57,7 @@ export class Runner {
   readonly #options: RunnerOptions;
   readonly #running = new RunningAttempts();
   readonly #marking = new Set<Attempt>();
+  readonly #inLanes = new Map<Attempt, Lane>();
   #sweeper: NodeJS.Timeout | null = null;
 
   constructor(options: RunnerOptions) {
@@ -49,8 +68,16 @@ export class Runner {
     return this.#running.size;
   }
 
+  /** Free inline slots. */
   get free(): number {
-    return this.#options.concurrency - this.#running.size;
+    const { concurrency, cap } = this.#options;
+    const free = concurrency - this.inline;
+    return cap === null ? free : Math.min(free, cap - this.#running.size);
+  }
+
+  /** Jobs that run inline. */
+  get inline(): number {
+    return this.#running.size - this.#inLanes.size;
   }
 
   get attempts(): Iterable<Attempt> {
@@ -67,7 +94,7 @@ export class Runner {
   }
 
   fill(buffer: Buffer): void {
-    while (this.#running.size < this.#options.concurrency) {
+    while (this.free > 0) {
       const next = buffer.shift();
       if (next === undefined) return;
       this.start(next);
@@ -81,7 +108,18 @@ export class Runner {
       throw new Error(`claimed a job of name "${job.name}", which was not asked for`);
     const attempt = new Attempt(job, definition, { claimedAtMs, startedAtMs: monotonicMs() });
     this.#running.add(attempt);
-    void this.#run(attempt);
+    const lane = definition.lane === 'inline' ? null : this.#takeLane(definition.lane);
+    if (lane === null) void this.#run(attempt, (running) => this.#options.executor.run(running));
+    else {
+      this.#inLanes.set(attempt, lane);
+      void this.#run(attempt, (running) => this.#runInLane(lane, running));
+    }
+  }
+
+  /** Whether a job of this kind could start now. */
+  hasSlotFor({ name }: ClaimedJob): boolean {
+    const kind = this.#options.definitions.get(name)?.lane ?? 'inline';
+    return kind === 'inline' ? this.free > 0 : (this.#groupOf(kind)?.free ?? 0) > 0;
   }
 
   /** A job that is claimed again while an attempt of it still runs here was taken from that attempt. */
@@ -101,6 +139,7 @@ export class Runner {
         attempt: attempt.job.attempts + 1,
       });
     }
+    this.#inLanes.get(attempt)?.abort(attempt);
   }
 
   /** For a lease that is gone: it may have been ended by the handler itself, in a transaction of its own. */
@@ -109,13 +148,37 @@ export class Runner {
     this.abort(attempt, cause);
   }
 
-  async #run(attempt: Attempt): Promise<void> {
+  #groupOf(kind: LaneKind): LaneGroup | undefined {
+    return this.#options.lanes.find((group) => group.kind === kind);
+  }
+
+  #takeLane(kind: LaneKind): Lane {
+    const lane = this.#groupOf(kind)?.take() ?? null;
+    if (lane === null) throw new Error(`no ${kind} lane is free for a job that was started`);
+    return lane;
+  }
+
+  #releaseLane(attempt: Attempt): void {
+    const lane = this.#inLanes.get(attempt);
+    if (lane === undefined) return;
+    this.#inLanes.delete(attempt);
+    this.#groupOf(lane.kind)?.release(lane);
+  }
+
+  async #runInLane(lane: Lane, attempt: Attempt): Promise<Settlement | null> {
+    const { executor, workerId, random, now, onUsage } = this.#options;
+    const ending = await lane.run(attempt);
+    if (ending.kind !== 'refused' && ending.usage !== null) onUsage(attempt, ending.usage);
+    return settlementOfLane(attempt, ending, { executor, workerId, random, now });
+  }
+
+  async #run(attempt: Attempt, handler: (attempt: Attempt) => Promise<Settlement | null>): Promise<void> {
     try {
       // The job has lapsed before: this time its start is on record before it can take the process with it.
       if (attempt.job.lapses > 0 && !attempt.isMarkedStarted) await this.#markStarted([attempt]);
       if (attempt.abortCause !== 'lease-lost') {
         this.#options.onStart?.(attempt);
-        const settlement = await this.#options.executor.run(attempt);
+        const settlement = await handler(attempt);
         if (attempt.isAbandoned) this.#noteLateReturn(attempt);
         else {
           if (attempt.hasLogged) await this.#options.log.flushBeforeSettle();
@@ -124,6 +187,7 @@ export class Runner {
       } else this.#options.onEnd(attempt, null);
     } finally {
       this.#running.delete(attempt);
+      this.#releaseLane(attempt);
       this.#options.onRoom();
     }
   }
@@ -146,7 +210,7 @@ export class Runner {
     const late: Attempt[] = [];
     for (const attempt of this.#running) {
       if (attempt.abortedAtMs !== null) {
-        if (!attempt.isAbandoned && now - attempt.abortedAtMs >= this.#options.killGraceMs)
+        if (!attempt.isAbandoned && now - attempt.abortedAtMs >= this.#graceOf(attempt))
           this.#abandon(attempt);
       } else if (now >= attempt.deadlineAtMs - sweepEveryMs) {
         this.#timeOutAt(attempt, attempt.deadlineAtMs - now);
@@ -155,6 +219,11 @@ export class Runner {
         late.push(attempt);
     }
     if (late.length > 0) void this.#markStarted(late);
+  }
+
+  #graceOf(attempt: Attempt): number {
+    const { killGraceMs } = this.#options;
+    return this.#inLanes.has(attempt) ? killGraceMs + laneKillMs : killGraceMs;
   }
 
   #timeOutAt(attempt: Attempt, inMs: number): void {

@@ -3,7 +3,10 @@
  * link. Here stands what follows from what; each part knows only its own business.
  */
 import { hostname } from 'node:os';
+import type { LaneKind } from '../core/lane-kind.js';
+import { servedQueues } from '../internal/queue-selection.js';
 import type { ClaimedJob, HeldLease } from '../storage/claimed-job.js';
+import { noBudgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
@@ -11,9 +14,17 @@ import type { Attempt } from './attempt.js';
 import { AttemptLog } from './attempt-log.js';
 import { Buffer } from './buffer.js';
 import { BufferDepth } from './buffer-depth.js';
-import { type ClaimRoom, ExchangeLoop } from './exchange-loop.js';
+import type { ClaimPlan, PlannedClaim } from './claims/claim-plan.js';
+import { type CreatedPlan, createPlan } from './claims/create-plan.js';
+import { interleave } from './claims/interleave.js';
+import type { KnownQueues } from './claims/known-queues.js';
+import type { Room } from './claims/queue-order.js';
+import { inlineRoom, laneRoom } from './claims/rooms.js';
+import { ExchangeLoop } from './exchange-loop.js';
 import { Executor } from './executor.js';
 import type { WorkerHost } from './host.js';
+import type { LanePorts, LaneSource } from './lanes/lane.js';
+import { LaneGroup } from './lanes/lane-group.js';
 import { LeaseAudit } from './lease-audit.js';
 import type { Link, LinkListener, LinkSnapshot, WorkerIdentity } from './link/link.js';
 import { openLink } from './link/open-link.js';
@@ -34,6 +45,12 @@ export interface LifeOptions {
   readonly workerId: string;
   readonly incarnation: string;
   readonly counts: SettledCounts;
+  /** Inline slots. */
+  readonly inlineWidth: number;
+  /** The other kinds of lanes. */
+  readonly laneSources: readonly LaneSource[];
+  /** Most jobs at once over all kinds; null: what the slots of each kind allow. */
+  readonly cap: number | null;
   /** Claims may be made. */
   readonly isOpen: () => boolean;
   readonly state: () => string;
@@ -45,13 +62,17 @@ export interface LifeOptions {
 }
 
 const statusEveryMs = 1_000;
-const maxClaim = 1_000;
 
 export class WorkerLife {
   readonly runner: Runner;
   readonly exchange: ExchangeLoop;
   readonly link: Link;
   readonly #options: LifeOptions;
+  readonly #plan: ClaimPlan;
+  readonly #knownQueues: KnownQueues | null;
+  readonly #lanes: readonly LaneGroup[];
+  /** Names of handlers by the kind of slot they need. */
+  readonly #namesOf: ReadonlyMap<LaneKind, readonly string[]>;
   readonly #buffer: Buffer;
   readonly #outbox = new Outbox();
   readonly #depth: BufferDepth;
@@ -68,10 +89,17 @@ export class WorkerLife {
   constructor(options: LifeOptions) {
     this.#options = options;
     const { host, storage } = options;
-    this.#buffer = new Buffer(options.options.queues);
-    this.#depth = new BufferDepth(options.options.concurrency);
+    const { queues } = options.options;
+    this.#buffer = new Buffer(queues.order === 'strict' ? queues.queues : null);
+    this.#depth = new BufferDepth(options.inlineWidth);
     this.#log = new AttemptLog(storage, host.logger);
-    this.runner = this.#createRunner();
+    this.#namesOf = namesByKind(host.definitions);
+    const ports = this.#lanePorts();
+    this.#lanes = options.laneSources.map((source) => new LaneGroup(source.kind, source.create(ports)));
+    this.runner = this.#createRunner(ports);
+    const { plan, knownQueues } = this.#createPlan();
+    this.#plan = plan;
+    this.#knownQueues = knownQueues;
     this.exchange = this.#createExchange();
     this.#loneRun = new LoneRun({
       random: Math.random,
@@ -87,7 +115,8 @@ export class WorkerLife {
   }
 
   get isIdle(): boolean {
-    return this.#holdsNothing && this.exchange.isDry && !this.#loneRun.isExclusive;
+    const isStarting = this.#lanes.some(({ starting }) => starting > 0);
+    return this.#holdsNothing && !isStarting && this.#plan.isEmpty && !this.#loneRun.isExclusive;
   }
 
   get unacknowledged(): number {
@@ -98,14 +127,24 @@ export class WorkerLife {
     return this.runner.size === 0 && this.#buffer.size === 0 && this.#outbox.size === 0;
   }
 
+  /** Side by side; resolves once each lane takes work or is known not to. */
+  async startLanes(): Promise<void> {
+    await Promise.all(this.#lanes.map((group) => group.start()));
+  }
+
   /** Begins to take jobs. */
   async open(): Promise<void> {
     this.runner.open();
     this.#pulse.start();
+    this.#knownQueues?.open();
     this.#status = setInterval(() => this.#tick(), statusEveryMs);
     // What waits already needs no wake-up, for which a server makes a connection of its own first.
     this.exchange.wake();
-    this.#watch = await this.#options.storage.watch(() => this.exchange.wake());
+    this.#watch = await this.#options.storage.watch((queues) => {
+      if (queues === null) void this.#knownQueues?.refresh();
+      else this.#knownQueues?.note(queues);
+      this.exchange.wake(queues);
+    });
     this.#tick();
     this.exchange.wake();
   }
@@ -131,12 +170,16 @@ export class WorkerLife {
   async close(deadlineMs: number): Promise<void> {
     const signal = AbortSignal.timeout(deadlineMs);
     if (this.#status !== null) clearInterval(this.#status);
+    this.#knownQueues?.close();
     await this.exchange.drain(signal);
     await this.exchange.close(signal);
     await this.#log.flushBeforeSettle();
     await this.#watch?.[Symbol.asyncDispose]();
     this.#report('STOPPED');
-    await this.link.stop(deadlineMs);
+    await Promise.all([
+      this.link.stop(deadlineMs),
+      ...this.#lanes.map((group) => group.stop({ deadlineMs })),
+    ]);
     this.#pulse[Symbol.dispose]();
     this.runner.close();
   }
@@ -146,10 +189,10 @@ export class WorkerLife {
     this.#putBack(unstarted, reason);
   }
 
-  #createRunner(): Runner {
-    const { host, options, storage, workerId } = this.#options;
-    const executor = new Executor({
-      ports: {
+  #lanePorts(): LanePorts {
+    const { host, storage, workerId } = this.#options;
+    return {
+      context: {
         log: (line) => this.#log.add(line),
         dispatch: host.dispatch,
         renew: (attempt) => this.#renewNow(attempt),
@@ -159,40 +202,71 @@ export class WorkerLife {
         maxPayloadBytes: host.settings.maxPayloadBytes,
         logger: host.logger,
       },
+      enqueue: (jobs) => storage.enqueue(jobs),
       workerId,
       maxPayloadBytes: host.settings.maxPayloadBytes,
+      killGraceMs: host.settings.killGraceMs,
+      logger: host.logger,
       random: host.random ?? Math.random,
       now: () => Math.round(Date.now() + this.#clockSkewMs),
-    });
+      onChange: () => this.#noteRoom(),
+    };
+  }
+
+  #createRunner(ports: LanePorts): Runner {
+    const { host, storage, inlineWidth } = this.#options;
     return new Runner({
-      concurrency: options.concurrency,
+      ...ports,
+      concurrency: inlineWidth,
+      cap: this.#options.cap,
+      lanes: this.#lanes,
       definitions: host.definitions,
-      executor,
+      executor: new Executor({ ports: ports.context, ...ports }),
       storage,
       log: this.#log,
-      logger: host.logger,
-      killGraceMs: host.settings.killGraceMs,
       onStart: (attempt) => this.#started(attempt),
       onEnd: (attempt, settlement) => this.#ended(attempt, settlement),
       onRoom: () => this.#noteRoom(),
+      onUsage: () => undefined,
+    });
+  }
+
+  #createPlan(): CreatedPlan {
+    const { host, options, storage, inlineWidth } = this.#options;
+    return createPlan({
+      selection: options.queues,
+      storage,
+      logger: host.logger,
+      pollMs: host.settings.pollMs,
+      kinds: ['inline', ...this.#lanes.map(({ kind }) => kind)],
+      kindOf: (name) => this.#kindOf(name),
+      room: (kind) => this.#room(kind),
+      names: (kind) => this.#namesOf.get(kind) ?? [],
+      isServing: (kind) => (kind === 'inline' ? inlineWidth : (this.#groupOf(kind)?.size ?? 0)) > 0,
+      isClosed: () => !this.#options.isOpen() || this.#adminState !== 'active',
+      lone: () => {
+        if (!this.#loneRun.isExclusive) return null;
+        return this.#loneRun.wantsClaim ? 'claim' : 'wait';
+      },
+      onQueues: () => this.exchange.poke(),
     });
   }
 
   #createExchange(): ExchangeLoop {
-    const { host, options, storage, workerId, incarnation, onDown, onUp } = this.#options;
+    const { host, storage, workerId, incarnation, onDown, onUp } = this.#options;
     return new ExchangeLoop({
       storage,
       outbox: this.#outbox,
       workerId,
       incarnation,
-      queues: options.queues,
-      names: [...host.definitions.keys()],
+      plan: this.#plan,
+      labels: [],
+      budgets: noBudgets,
       leaseMs: host.settings.leaseMs,
       pollMs: host.settings.pollMs,
       logger: host.logger,
       random: Math.random,
-      room: () => this.#room(),
-      onClaimed: (jobs, room) => this.#claimed(jobs, room),
+      onClaimed: (jobs, claim) => this.#claimed(jobs, claim),
       onSettled: (entries, outcomes) => this.#settled(entries, outcomes),
       onAloneDue: () => this.#loneRun.noteDue(),
       onDown,
@@ -202,7 +276,8 @@ export class WorkerLife {
 
   #identity(): WorkerIdentity {
     const { host, options, workerId: id, incarnation } = this.#options;
-    const { queues, concurrency } = options;
+    const queues = servedQueues(options.queues);
+    const concurrency = this.#options.inlineWidth;
     const handlers = [...host.definitions.keys()];
     const { version } = host;
     return { id, incarnation, host: hostname(), pid: process.pid, version, queues, handlers, concurrency };
@@ -253,26 +328,46 @@ export class WorkerLife {
     this.#putBack(unstarted, 'queue paused');
   }
 
-  /** What a claim may take now; the one place that decides it. */
-  #room(): ClaimRoom | null {
-    if (!this.#options.isOpen() || this.#adminState !== 'active') return null;
-    if (this.#loneRun.isExclusive)
-      return this.#loneRun.wantsClaim ? { limit: 1, start: 1, alone: true } : null;
-    const target = this.#depth.target;
-    const idleSlots = this.runner.free - this.#buffer.size;
-    if (idleSlots <= 0 && (target === 0 || this.#buffer.size > target / 2)) return null;
-    const limit = Math.min(Math.max(this.runner.free, 0) + target - this.#buffer.size, maxClaim);
-    return limit < 1 ? null : { limit, start: Math.min(Math.max(idleSlots, 0), limit), alone: false };
+  /** What fits into the slots of a kind now; the one place that decides it. Lanes go first where a cap is shared. */
+  #room(kind: LaneKind): Room | null {
+    const left = (this.#options.cap ?? Number.POSITIVE_INFINITY) - this.runner.size;
+    if (kind !== 'inline')
+      return laneRoom(Math.min(this.#groupOf(kind)?.free ?? 0, left - this.#buffer.size));
+    const forLanes = this.#lanes.filter(({ kind: other }) => this.#plan.wantsFor(other));
+    const free = Math.min(this.runner.free, left - sum(forLanes.map((group) => group.free)));
+    return inlineRoom({ free, buffered: this.#buffer.size, target: this.#depth.target });
   }
 
-  #claimed(jobs: readonly ClaimedJob[], room: ClaimRoom): void {
-    if (room.alone) this.#loneRun.noteClaimed(jobs.length);
-    else if (jobs.length === room.limit) this.#depth.grow();
+  #claimed(jobs: readonly ClaimedJob[], claim: PlannedClaim): void {
     this.runner.supersede(jobs);
-    this.#buffer.add(jobs, monotonicMs());
+    const inline = this.#startInLanes(claim.takes.length > 1 ? interleave(jobs) : jobs);
+    if (claim.alone) this.#loneRun.noteClaimed(jobs.length);
+    else if (inline.length > 0 && inline.length >= inlineLimit(claim)) this.#depth.grow();
+    this.#buffer.add(inline, monotonicMs());
     if (this.#options.isOpen()) this.runner.fill(this.#buffer);
     else this.returnBuffer('worker-stopping');
     if (jobs.length === 0) this.#look();
+  }
+
+  /** Starts those that have lanes of their own; answers with the others. */
+  #startInLanes(jobs: readonly ClaimedJob[]): readonly ClaimedJob[] {
+    if (this.#lanes.length === 0) return jobs;
+    const inline: ClaimedJob[] = [];
+    for (const job of jobs) {
+      if (this.#kindOf(job.name) === 'inline') inline.push(job);
+      else if (!this.#options.isOpen()) this.#putBack([job], 'worker-stopping');
+      else if (this.runner.hasSlotFor(job)) this.runner.start({ job, claimedAtMs: monotonicMs() });
+      else this.#putBack([job], 'its lane was lost before it could start');
+    }
+    return inline;
+  }
+
+  #kindOf(name: string): LaneKind {
+    return this.#options.host.definitions.get(name)?.lane ?? 'inline';
+  }
+
+  #groupOf(kind: LaneKind): LaneGroup | undefined {
+    return this.#lanes.find((group) => group.kind === kind);
   }
 
   #started({ job }: Attempt): void {
@@ -368,4 +463,16 @@ export class WorkerLife {
     if (!isHeld) this.runner.abort(attempt, 'lease-lost');
     return isHeld;
   }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) => total + n, 0);
+
+function inlineLimit({ parts }: PlannedClaim): number {
+  return sum(parts.filter(({ of }) => of.kind === 'inline').map(({ part }) => part.limit));
+}
+
+function namesByKind(definitions: WorkerHost['definitions']): Map<LaneKind, string[]> {
+  const names = new Map<LaneKind, string[]>();
+  for (const [name, { lane }] of definitions) names.set(lane, [...(names.get(lane) ?? []), name]);
+  return names;
 }

@@ -25,7 +25,7 @@ test('everything that is wrong with a worker’s options is told at once, with w
 
 test('options that are right are filled up', () => {
   expect(resolve({ queues: 'a, b', stopTimeout: '1m' })).toEqual({
-    queues: ['a', 'b'],
+    queues: { order: 'strict', queues: ['a', 'b'] },
     concurrency: 10,
     stopTimeoutMs: 60_000,
     duties: true,

@@ -1,12 +1,18 @@
 import { OptionProblems } from '../client/option-problems.js';
-import { parseQueueList } from '../core/queue-list.js';
 import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
+import { parseQueueSelection, type QueueSelection } from '../internal/queue-selection.js';
 import { largestConcurrency } from '../internal/settings.js';
 
 export interface WorkerOptions {
-  /** Queues in strict order: while an earlier one has something that can run, no later one is served. A list or `'critical,default'`. @default 'default' */
-  readonly queues?: string | readonly string[];
+  /**
+   * Which queues, as a text or a list of its parts. `'critical,default'`: strict, a queue is served only while those before
+   * it have nothing that can run. `'critical:6,default:3'`: shares of the jobs, whole numbers from 1 to 1000. `'*'`: all
+   * there are, in equal shares; `'*,!reports'`: all but these. The parsed form takes every name as it is.
+   *
+   * @default 'default'
+   */
+  readonly queues?: string | readonly string[] | QueueSelection;
   /** Jobs at once, 1 … 1000. @default 10 */
   readonly concurrency?: number;
   /** How long running jobs may go on after `stop`; then they are aborted and put back. @default MILLRACE_STOP_TIMEOUT, 25 s */
@@ -16,12 +22,13 @@ export interface WorkerOptions {
 }
 
 export interface ResolvedWorkerOptions {
-  readonly queues: readonly string[];
+  readonly queues: QueueSelection;
   readonly concurrency: number;
   readonly stopTimeoutMs: number;
   readonly duties: boolean;
 }
 
+const defaultQueues = parseQueueSelection('default');
 const known: readonly (keyof WorkerOptions)[] = ['queues', 'concurrency', 'stopTimeout', 'duties'];
 
 /** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid`, listing every problem */
@@ -42,7 +49,7 @@ export function resolveWorkerOptions(
   if (typeof duties !== 'boolean') {
     problems.add(`option "duties": expected true or false, got ${describeValue(duties)}`);
   }
-  const queues = problems.attempt(() => parseQueueList(options.queues ?? 'default').queues, []);
+  const queues = problems.attempt(() => parseQueueSelection(given.queues ?? 'default'), defaultQueues);
   const stopTimeoutMs = problems.attempt(
     () => parseDuration(stopTimeout, { name: 'option "stopTimeout"' }),
     defaults.stopTimeoutMs,

@@ -14,6 +14,7 @@ import { laneChild } from '../client/lane-child.js';
 import { aborted } from '../internal/aborted.js';
 import { MillraceError } from '../internal/errors.js';
 import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
+import { servedQueues } from '../internal/queue-selection.js';
 import { Service, type StopOptions } from '../internal/service.js';
 import type { WorkerHost } from './host.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
@@ -50,8 +51,9 @@ export class Worker extends Service {
     return this.#lifecycle;
   }
 
+  /** Their names; where all are served `*`, with the exceptions as `!name`. */
   get queues(): readonly string[] {
-    return this.#options.queues;
+    return servedQueues(this.#options.queues);
   }
 
   /** Jobs that run now. */
@@ -92,6 +94,9 @@ export class Worker extends Service {
         workerId: this.id,
         incarnation: this.incarnation,
         counts: this.counts,
+        inlineWidth: this.#options.concurrency,
+        laneSources: [],
+        cap: null,
         isOpen: () => this.#lifecycle === 'RUNNING' || this.#lifecycle === 'RECONNECTING',
         state: () => this.#lifecycle,
         onRegistered: resolve,

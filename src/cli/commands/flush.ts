@@ -1,3 +1,4 @@
+import { isServed, servedQueues } from '../../internal/queue-selection.js';
 import type { QueueStats } from '../../storage/job-record.js';
 import type { Worker } from '../../worker/worker.js';
 import type { CommandContext, CommandSpec } from '../command.js';
@@ -58,8 +59,8 @@ async function idleWithProgress({ terminal }: CommandContext, worker: Worker): P
 /** Due jobs that stay since they are in queues that were not asked for. */
 async function noteOtherQueues(context: CommandContext, { settings }: Setup): Promise<void> {
   await using session = await openSession(context);
-  const isLeft = ({ queue, claimable }: QueueStats): boolean =>
-    claimable > 0 && !settings.values.queue.includes(queue);
+  const served = servedQueues(settings.values.queue);
+  const isLeft = ({ queue, claimable }: QueueStats): boolean => claimable > 0 && !isServed(served, queue);
   const left = (await session.client.stats()).filter(isLeft).map(({ queue }) => queue);
   if (left.length === 0) return;
   context.terminal.note(`due jobs wait in other queues; run: millrace flush --queue ${left.join(',')}`);

@@ -1,4 +1,5 @@
 import { maskUrl } from '../../internal/logger.js';
+import { formatQueueSelection } from '../../internal/queue-selection.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes, workerExitCodeOf } from '../exit-codes.js';
 import { runWorker, type WorkerRun } from '../run-worker.js';
@@ -37,7 +38,7 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
   logSetup(setup, logger);
   const { queue, concurrency } = setup.settings.values;
   logger.info(`lanes: inline ${concurrency}`, {
-    queues: queue.join(','),
+    queues: formatQueueSelection(queue),
     jobs: setup.jobs.length,
     database: maskUrl(setup.database),
   });

@@ -1,4 +1,5 @@
 import type { WorkerListing } from '../../client/worker-view.js';
+import { isServed } from '../../internal/queue-selection.js';
 import { type Diagnosis, fine } from '../../storage/diagnosis.js';
 import type { QueueStats } from '../../storage/job-record.js';
 import { shortDuration } from '../output/relative-time.js';
@@ -45,8 +46,8 @@ function oldestDue(stats: readonly QueueStats[]): Diagnosis {
 }
 
 function unserved(stats: readonly QueueStats[], workers: readonly WorkerListing[]): Diagnosis[] {
-  const served = new Set(workers.flatMap(({ queues }) => queues));
-  const found = stats.filter(({ queue, claimable }) => claimable > 0 && !served.has(queue));
+  const isServedBySome = (queue: string): boolean => workers.some(({ queues }) => isServed(queues, queue));
+  const found = stats.filter(({ queue, claimable }) => claimable > 0 && !isServedBySome(queue));
   if (found.length === 0) {
     return [fine('workers', `${workers.length} live, and every queue with due jobs is served`)];
   }

@@ -42,6 +42,12 @@ export function stats(state: MemoryState, queue?: string): QueueStats[] {
   return [...names].sort().map((name) => queueStats(state, name));
 }
 
+export function queues(state: MemoryState): string[] {
+  const names = new Set<string>();
+  for (const { queue } of state.jobs.values()) names.add(queue);
+  return [...names].sort();
+}
+
 function queueStats(state: MemoryState, queue: string): QueueStats {
   const nowMs = state.now();
   const paused = state.paused.has(queue);

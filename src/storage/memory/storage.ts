@@ -218,6 +218,10 @@ export class MemoryStorage implements Storage {
     return this.#step((state) => inspect.stats(state, queue));
   }
 
+  queues(): Promise<string[]> {
+    return this.#step((state) => inspect.queues(state));
+  }
+
   limits(): Promise<LimitState[]> {
     return this.#step((state) => limits(state));
   }

@@ -194,6 +194,15 @@ export async function stats(context: Context, queue?: string): Promise<QueueStat
   return listed.sort((a, b) => (a.queue < b.queue ? -1 : 1));
 }
 
+/** Of those with a number, the ones that ever had a job: asking for a queue gives it a number too. */
+export async function queues(context: Context): Promise<string[]> {
+  const [read] = await context.side.send('reading queues', queuesStatement(context.t, null, context.now()));
+  const rows = (read?.rows ?? []) as [number, number, number, number][];
+  const ids = rows.filter(([, , hasHadJobs]) => hasHadJobs !== 0).map(([id]) => id);
+  await context.queues.load(ids);
+  return ids.map((id) => context.queues.name(id)).sort();
+}
+
 function statsOf(
   queue: string,
   paused: boolean,

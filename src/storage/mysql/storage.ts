@@ -271,6 +271,10 @@ export class MysqlStorage implements Storage {
     return inspecting.stats(this.#context(), queue);
   }
 
+  async queues(): Promise<string[]> {
+    return inspecting.queues(this.#context());
+  }
+
   limits(): Promise<LimitState[]> {
     return Promise.resolve([]);
   }

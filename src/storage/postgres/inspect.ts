@@ -58,6 +58,11 @@ export class Inspector {
     return rows.map(([id]) => textOf(id));
   }
 
+  async queues(): Promise<string[]> {
+    const rows = await this.#context.connection.run(this.#queries.knownQueues);
+    return rows.map(([queue]) => textOf(queue)).sort();
+  }
+
   async stats(queue?: string): Promise<QueueStats[]> {
     const { connection, offsetMs } = this.#context;
     const queues = queue === undefined ? await this.#lister.queues() : [queue];

@@ -249,6 +249,10 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.inspector.stats(queue));
   }
 
+  queues(): Promise<string[]> {
+    return this.#with((parts) => parts.inspector.queues());
+  }
+
   limits(): Promise<LimitState[]> {
     return Promise.resolve([]);
   }

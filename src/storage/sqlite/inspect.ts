@@ -123,6 +123,10 @@ export function stats(db: Connection, nowMs: number, queue?: string): QueueStats
   return names.map((name) => queueStats(db, nowMs, name, counts)).filter(isWorthListing);
 }
 
+export function queues(db: Connection): string[] {
+  return db.values<string>(kinds.queueNames).sort();
+}
+
 interface LiveCounts {
   readonly blocked: ReadonlyMap<number, number>;
   readonly processing: ReadonlyMap<number, number>;

@@ -257,6 +257,10 @@ export class SqliteStorage implements Storage {
     return this.#read('stats', (db, nowMs) => inspect.stats(db, nowMs, queue));
   }
 
+  queues(): Promise<string[]> {
+    return this.#read('queues', (db) => inspect.queues(db));
+  }
+
   limits(): Promise<LimitState[]> {
     return this.#read('limits', limits);
   }

@@ -5,6 +5,8 @@ import type { Lane, LaneSnapshot, LaneState } from './lane.js';
 export class LaneGroup {
   readonly kind: LaneKind;
   readonly #lanes: readonly Lane[];
+  /** Given out and not yet back: one that is still idle may belong to somebody already. */
+  readonly #taken = new Set<Lane>();
 
   constructor(kind: LaneKind, lanes: readonly Lane[]) {
     this.kind = kind;
@@ -17,7 +19,7 @@ export class LaneGroup {
   }
 
   get free(): number {
-    return this.#count('idle');
+    return this.#idle().length;
   }
 
   /** Lanes of which it will be known in a moment whether they take work. */
@@ -25,9 +27,15 @@ export class LaneGroup {
     return this.#count('starting');
   }
 
-  /** An idle lane, in the order of their numbers; null when there is none. It is the caller's only by `run`, at once. */
-  idle(): Lane | null {
-    return this.#lanes.find(({ state }) => state === 'idle') ?? null;
+  /** An idle lane, the caller's until `release`; null when there is none. */
+  take(): Lane | null {
+    const lane = this.#idle()[0] ?? null;
+    if (lane !== null) this.#taken.add(lane);
+    return lane;
+  }
+
+  release(lane: Lane): void {
+    this.#taken.delete(lane);
   }
 
   /** Side by side; resolves once each is idle or quarantined. */
@@ -41,6 +49,10 @@ export class LaneGroup {
 
   snapshots(): LaneSnapshot[] {
     return this.#lanes.map((lane) => lane.snapshot());
+  }
+
+  #idle(): Lane[] {
+    return this.#lanes.filter((lane) => lane.state === 'idle' && !this.#taken.has(lane));
   }
 
   #count(state: LaneState): number {

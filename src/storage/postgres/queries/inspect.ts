@@ -110,6 +110,9 @@ export const inspectQueries = (s: Schema) =>
       text: `select queue from ${s}.kinds union select queue from ${s}.paused union select queue from ${s}.counts order by 1`,
     },
 
+    /** Every queue that was ever dispatched to. */
+    knownQueues: { name: 'millrace_known_queues', text: `select distinct queue from ${s}.kinds` },
+
     /** Needs jobs_claim (read as a whole for the queues asked for), jobs_blocked, jobs_lease. $1 queues, $2 offset */
     stats: {
       name: 'millrace_stats',
