@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 /** What a claim returns of each job, in this order. */
 export type ClaimTuple = readonly [
   /** In hexadecimal digits: a blob would be a Buffer of its own, which costs more than all the rest of the row. */
@@ -35,7 +37,7 @@ export const claimRange = `
   where row in (
     select row from jobs indexed by jobs_claim
     where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
-    order by due_at, id limit ?)
+    order by due_at, id ${boundLimit})
   returning ${returned}`;
 
 /** By primary key: rows that were chosen in this transaction, as a JSON array. */
@@ -65,7 +67,7 @@ export const candidates = `
   select row, due_at as dueAt, hex(id) as id from jobs indexed by jobs_claim
   where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
     and (due_at, jobs.id) > (?, ?)
-  order by due_at, jobs.id limit ?`;
+  order by due_at, jobs.id ${boundLimit}`;
 
 /** Index jobs_claim: when the first of a rank falls due; one seek. */
 export const firstDue = `

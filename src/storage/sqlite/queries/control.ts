@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 /** By primary key. */
 export const requestStop = 'update jobs set stop = ?, tied = tied | 4 where row = ? and status = 2';
 
@@ -17,7 +19,7 @@ export const moveToKind = 'update jobs set queue = ?, kind = ? where row = ?';
 /** Index jobs_listed, oldest first. */
 export const buriedAfter = `
   select row, id, queue from jobs indexed by jobs_listed
-  where status = 4 and status not in (0, 2) and id > ? order by id limit ?`;
+  where status = 4 and status not in (0, 2) and id > ? order by id ${boundLimit}`;
 
 /** Index jobs_ended: those without a retention of their own. Parents that others may still need are passed over. */
 export const purgeable = `
@@ -26,7 +28,7 @@ export const purgeable = `
     and (tied & 1 = 0 or not exists (
       select 1 from edges e indexed by edges_parent cross join jobs c not indexed on c.row = e.child
       where e.parent = jobs.row and c.status < 3))
-  order by finished_at limit ?`;
+  order by finished_at ${boundLimit}`;
 
 /** Index jobs_ended_kept: those with one, for each retention there is. */
 export const purgeableKept = `
@@ -35,7 +37,7 @@ export const purgeableKept = `
     and (tied & 1 = 0 or not exists (
       select 1 from edges e indexed by edges_parent cross join jobs c not indexed on c.row = e.child
       where e.parent = jobs.row and c.status < 3))
-  order by finished_at limit ?`;
+  order by finished_at ${boundLimit}`;
 
 /** Index jobs_ended_kept: the next retention in use; one seek. */
 export const nextRetention = `
@@ -45,8 +47,8 @@ export const nextRetention = `
 
 /** Index job_log_at. */
 export const purgeLines = `
-  delete from job_log where rowid in (select rowid from job_log indexed by job_log_at where at <= ? limit ?)`;
+  delete from job_log where rowid in (select rowid from job_log indexed by job_log_at where at <= ? ${boundLimit})`;
 
 /** Index workers_heartbeat. */
 export const purgeWorkers = `
-  delete from workers where id in (select id from workers indexed by workers_heartbeat where heartbeat_at <= ? limit ?)`;
+  delete from workers where id in (select id from workers indexed by workers_heartbeat where heartbeat_at <= ? ${boundLimit})`;

@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 const summary = `
   row, id, kind, status, rank, attempts, max_attempts as maxAttempts, deaths, created_at as createdAt, due_at as dueAt,
   claimed_at as claimedAt, finished_at as finishedAt, worker`;
@@ -70,12 +72,12 @@ export const listProcessing = `
 /** Index jobs_listed. */
 export const listById = `
   select row, id, kind from jobs indexed by jobs_listed
-  where status = ? and status not in (0, 2) and id < ? order by id desc limit ?`;
+  where status = ? and status not in (0, 2) and id < ? order by id desc ${boundLimit}`;
 
 /** By primary key of tags, backwards, then index jobs_id. */
 export const listTagged = `
   select row, id, (select kind from jobs j where j.row = t.row) as kind
-  from tags t where tag = ? and id < ? order by id desc limit ?`;
+  from tags t where tag = ? and id < ? order by id desc ${boundLimit}`;
 
 export interface PlaceRow {
   readonly row: number;
@@ -94,14 +96,14 @@ export const pendingPlace = `
 export const countDueUpTo = `
   select count(*) from (
     select 1 from jobs indexed by jobs_claim
-    where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ? limit ?)`;
+    where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ? ${boundLimit})`;
 
 /** Index jobs_claim, covered: those of a rank before a place; the bound by due time alone is what ends the range. */
 export const countBefore = `
   select count(*) from (
     select 1 from jobs indexed by jobs_claim
     where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
-      and (due_at, id) < (?, ?) limit ?)`;
+      and (due_at, id) < (?, ?) ${boundLimit})`;
 
 export interface PendingRow extends ListedRow {
   readonly line: number;
@@ -113,7 +115,7 @@ export interface PendingRow extends ListedRow {
 export const listPending = `
   select row, id, kind, line, rank, due_at as dueAt from jobs indexed by jobs_claim
   where status = 0 and queue = ? and kind = ? and (line, rank, due_at, id) > (?, ?, ?, ?)
-  order by line, rank, due_at, id limit ?`;
+  order by line, rank, due_at, id ${boundLimit}`;
 
 /** Index jobs_claim: the next queue with waiting jobs; one seek. */
 export const nextLiveQueue = `
@@ -147,14 +149,14 @@ export const countProcessing = `
 
 /** Index jobs_claim, whole: only asked by people who shorten an id. */
 export const pendingEndingIn = `
-  select id from jobs indexed by jobs_claim where status = 0 and hex(id) like ? limit ?`;
+  select id from jobs indexed by jobs_claim where status = 0 and hex(id) like ? ${boundLimit}`;
 
 /** Index jobs_lease, whole. */
 export const processingEndingIn = `
-  select id from jobs indexed by jobs_lease where status = 2 and hex(id) like ? limit ?`;
+  select id from jobs indexed by jobs_lease where status = 2 and hex(id) like ? ${boundLimit}`;
 
 /** Index jobs_listed: the newest of a status. */
 export const listedEndingIn = `
   select id from (
-    select id from jobs indexed by jobs_listed where status = ? and status not in (0, 2) order by id desc limit ?)
-  where hex(id) like ? limit ?`;
+    select id from jobs indexed by jobs_listed where status = ? and status not in (0, 2) order by id desc ${boundLimit})
+  where hex(id) like ? ${boundLimit}`;

@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 export interface LineRow {
   readonly id: number;
   readonly gate: number | null;
@@ -39,7 +41,7 @@ export const setNamed = 'update lines set named_at = ? where id = ?';
 
 /** Index lines_named. */
 export const notNamedSince = `
-  select id, gate from lines indexed by lines_named where named_at <= ? order by named_at limit ?`;
+  select id, gate from lines indexed by lines_named where named_at <= ? order by named_at ${boundLimit}`;
 
 /** Index jobs_line, twice: also what must run alone. */
 export const isInUse = `

@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 /** Index jobs_id. The present lease, or the one that ended the job. */
 export const leaseOf = `
   select row, leases as lease from jobs indexed by jobs_id where id = ? and token = ? and status >= 2`;
@@ -19,4 +21,4 @@ export const rowOf = 'select row from jobs indexed by jobs_id where id = ?';
 /** Index job_log_line: a range in order. */
 export const linesAfter = `
   select lease, seq, at, kind, level, text from job_log indexed by job_log_line
-  where job = ? and (lease, seq) > (?, ?) order by lease, seq limit ?`;
+  where job = ? and (lease, seq) > (?, ?) order by lease, seq ${boundLimit}`;

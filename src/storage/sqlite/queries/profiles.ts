@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 /** One row a handler and minute: with a single writer no insert-only deltas are needed. */
 export const addProfile = `
   insert into profiles (name, minute, n, total_ms, max_rss) values (?, ?, ?, ?, ?)
@@ -19,4 +21,4 @@ export const profileOf = `
 /** Index profiles_minute. */
 export const purgeProfiles = `
   delete from profiles where (name, minute) in
-    (select name, minute from profiles indexed by profiles_minute where minute < ? limit ?)`;
+    (select name, minute from profiles indexed by profiles_minute where minute < ? ${boundLimit})`;

@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 export interface ExpiredRow {
   readonly id: Buffer;
   readonly token: Buffer;
@@ -20,7 +22,7 @@ export const expired = `
     lease_until as leaseUntil
   from jobs indexed by jobs_lease
   where status = 2 and token is not null and lease_until <= ? and (lease_until, id) > (?, ?)
-  order by lease_until, id limit ?`;
+  order by lease_until, id ${boundLimit}`;
 
 /** By primary key. */
 export const countLapse = 'update jobs set lapses = lapses + 1 where row = ?';
@@ -36,7 +38,7 @@ export interface BlockedPlace {
 /** Index jobs_blocked, covered, in pages. */
 export const blockedAfter = `
   select queue, row from jobs indexed by jobs_blocked
-  where status = 1 and (queue, row) > (?, ?) order by queue, row limit ?`;
+  where status = 1 and (queue, row) > (?, ?) order by queue, row ${boundLimit}`;
 
 /** By primary keys. A parent that is gone has no row. */
 export const openParents = `

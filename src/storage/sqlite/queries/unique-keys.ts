@@ -1,3 +1,5 @@
+import { boundLimit } from '../bound-limit.js';
+
 /** By primary key. A period that has passed holds nothing. */
 export const keyHolder = 'select job from unique_keys where key = ? and (until is null or until > ?)';
 
@@ -12,7 +14,7 @@ export const freeKey = 'delete from unique_keys where key = ? and job = ?';
 /** Index unique_keys_until. */
 export const purgePeriods = `
   delete from unique_keys where key in
-    (select key from unique_keys indexed by unique_keys_until where until is not null and until <= ? limit ?)`;
+    (select key from unique_keys indexed by unique_keys_until where until is not null and until <= ? ${boundLimit})`;
 
 /** Index jobs_id, then by primary key. */
 export const freeKeyOfJob = `
