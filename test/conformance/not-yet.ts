@@ -15,7 +15,7 @@ const bounds = [
 /** Areas of the suite that an engine does not answer yet. Each goes when it does, and this file with the last. */
 export const notYet: Record<Engine, readonly string[]> = {
   memory: [],
-  sqlite: bounds,
+  sqlite: [],
   postgres: bounds,
   mysql: bounds,
 };

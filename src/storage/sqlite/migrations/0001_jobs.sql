@@ -169,7 +169,7 @@ create table profiles (
   name text not null,
   minute integer not null,
   n integer not null,
-  total_ms integer not null,
+  total_ms real not null,
   max_rss integer,
   primary key (name, minute)
 ) strict, without rowid;
