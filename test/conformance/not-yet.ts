@@ -12,10 +12,13 @@ const bounds = [
   'watch limits',
 ] as const;
 
-/** Areas of the suite that an engine does not answer yet. Each goes when it does, and this file with the last. */
+/**
+ * Areas of the suite that an engine does not answer yet; `model`: bounded jobs in the test against the model. Each goes
+ * when it does, and this file with the last.
+ */
 export const notYet: Record<Engine, readonly string[]> = {
   memory: [],
-  sqlite: [],
-  postgres: bounds,
-  mysql: bounds,
+  sqlite: ['model'],
+  postgres: [...bounds, 'model'],
+  mysql: [...bounds, 'model'],
 };

@@ -42,15 +42,6 @@ export function profilesSuite(stage: Stage): void {
     expect(await averages(HOUR)).toEqual([]);
   });
 
-  test('fractions of a ms are kept on the whole', async () => {
-    const name = stage.queue();
-    for (let index = 0; index < 4; index += 1) await stage.storage.noteProfiles([note(name, 1, 0.75)]);
-    const [profile] = await stage.storage.profiles([name], HOUR);
-    expect(profile?.count).toBe(4);
-    expect(profile?.averageMs).toBeGreaterThan(0.5);
-    expect(profile?.averageMs).toBeLessThan(1.25);
-  });
-
   test('old ones are purged', async () => {
     const name = stage.queue();
     await stage.storage.noteProfiles([note(name, 1, 10)]);

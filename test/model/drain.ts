@@ -48,8 +48,9 @@ async function cancelRunnable(storage: Storage, world: World): Promise<boolean> 
           queues: world.queues,
           names: world.names,
           limit: 1_000,
-          start: 0,
+          start: 1_000,
           alone,
+          labels: world.labels,
         }),
       );
       if (claimed.length === 0) break;

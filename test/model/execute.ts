@@ -1,7 +1,6 @@
 import { isMillraceError } from '../../src/internal/errors.js';
 import type { ExpiredLease, JobEdit, TakeBack } from '../../src/storage/settlement.js';
 import type { Storage } from '../../src/storage/storage.js';
-import { peekAt } from '../support/claim-request.js';
 import type { Operation, PlannedEdit, PlannedJob, PlannedTakeBack } from './operation.js';
 
 /** Makes the call and answers what came of it, before it is made comparable. */
@@ -31,7 +30,7 @@ function call(storage: Storage, operation: Operation, startMs: number): Promise<
     case 'held':
       return storage.held(operation.incarnation);
     case 'peek':
-      return storage.peek(peekAt(operation.queues, operation.names));
+      return storage.peek(operation.request);
     case 'expired':
       return allExpired(storage, operation.expiredForMs, operation.limit);
     case 'takeBack':
@@ -105,6 +104,7 @@ function look(storage: Storage, operation: Exclude<Operation, { method: Changing
     case 'profiles':
       return storage.profiles(operation.names, operation.windowMs);
     case 'limits':
+    case 'queues':
     case 'pausedQueues':
     case 'workers':
     case 'now':

@@ -4,10 +4,11 @@ import type { PlannedTakeBack } from './operation.js';
 import type { Random } from './random.js';
 import { halfPast, type World } from './world.js';
 
+const buryReasons = ['poison', 'attempts-exhausted', 'non-retriable'] as const;
 const brokeText = '[{"kind":"failed","error":{}},{"kind":"failed","error":{"message":"it Broke \\u0000"}}]';
 
 export function planSettlements(random: Random, world: World): Settlement[] {
-  return someLeases(random, world).map((lease, index) => planSettlement(random, lease, index));
+  return someLeases(random, world).map((lease, index) => planSettlement(random, world, { lease, index }));
 }
 
 export function planTakeBacks(random: Random, world: World): PlannedTakeBack[] {
@@ -29,7 +30,7 @@ function delayOf(random: Random, index: number): number {
   return random.chance(0.5) && index === 0 ? 0 : halfPast(index + 4 * random.int(2));
 }
 
-function planSettlement(random: Random, lease: Lease, index: number): Settlement {
+function planSettlement(random: Random, world: World, { lease, index }: Planned): Settlement {
   const kind = random.weighted({
     completed: 8,
     retry: 4,
@@ -37,6 +38,7 @@ function planSettlement(random: Random, lease: Lease, index: number): Settlement
     cancelled: 2,
     snoozed: 2,
     'put-back': 3,
+    died: world.groups.length > 0 ? 2 : 0,
   });
   const delayMs = delayOf(random, index);
   const errors = random.pick(['[]', brokeText, '["😀 \\u0000"]']);
@@ -51,16 +53,23 @@ function planSettlement(random: Random, lease: Lease, index: number): Settlement
       return {
         ...lease,
         kind,
-        reason: random.pick(['attempts-exhausted', 'non-retriable'] as const),
+        reason: random.pick(world.groups.length > 0 ? buryReasons : buryReasons.slice(1)),
         errors,
       };
     case 'cancelled':
       return { ...lease, kind, reason: random.pick([null, 'no', '😀']) };
     case 'snoozed':
       return { ...lease, kind, delayMs };
+    case 'died':
+      return { ...lease, kind, delayMs, alone: random.chance(0.4), errors };
     case 'put-back':
       return { ...lease, kind, delayMs, reason: random.pick(['drain', 'no memory']) };
   }
+}
+
+interface Planned {
+  readonly lease: Lease;
+  readonly index: number;
 }
 
 function planTakeBack(random: Random, lease: Lease, index: number): PlannedTakeBack {

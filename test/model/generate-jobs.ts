@@ -28,9 +28,21 @@ function planJob(random: Random, world: World): PlannedJob {
       ? { key: random.pick(world.idempotencyKeys), inputHash: random.pick(['a', 'b']).repeat(64) }
       : null,
     after,
-    limit: null,
-    cost: 1,
-    requires: [],
+    ...planBounds(random, world),
+  };
+}
+
+/** Of the jobs that are bounded most have one thing that bounds them. */
+function planBounds(random: Random, world: World): Pick<PlannedJob, 'limit' | 'cost' | 'requires'> {
+  const isBounded = world.groups.length > 0 && random.chance(0.5);
+  const group = isBounded && random.chance(0.7) ? random.pick(world.groups) : null;
+  return {
+    limit:
+      group === null
+        ? null
+        : { group, key: random.pick(world.keys), max: random.pick([null, 1, 1, 2, 2, 3]) },
+    cost: isBounded && random.chance(0.3) ? random.between(2, 6) : 1,
+    requires: isBounded && random.chance(0.2) ? random.some(world.labels).sort() : [],
   };
 }
 

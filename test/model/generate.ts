@@ -1,7 +1,6 @@
-import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
+import type { ClaimRequest, Lease, PeekRequest, Take } from '../../src/storage/claimed-job.js';
 import type { ProfileNote } from '../../src/storage/handler-profile.js';
 import type { WorkerReport } from '../../src/storage/worker-record.js';
-import { claimOf } from '../support/claim-request.js';
 import { planChangeMany, planEdit } from './generate-changes.js';
 import { planSettlements, planTakeBacks } from './generate-endings.js';
 import { planJobs } from './generate-jobs.js';
@@ -51,6 +50,7 @@ const weights: Readonly<Record<Method, number>> = {
   noteProfiles: 1,
   profiles: 1,
   limits: 1,
+  queues: 0.5,
   now: 0.3,
   serverUptimeMs: 0.3,
   watch: 0.5,
@@ -80,7 +80,7 @@ export function nextOperation(random: Random, world: World): Operation {
     case 'held':
       return { method, incarnation: random.pick(world.incarnations) };
     case 'peek':
-      return { method, queues: random.some(world.queues), names: random.some(world.names) };
+      return { method, request: planPeek(random, world) };
     case 'expired':
       return {
         method,
@@ -179,6 +179,7 @@ function nextLesserOperation(random: Random, world: World, method: LesserMethod)
     case 'profiles':
       return { method, names: random.some(world.handlers), windowMs: halfPast(random.pick([1, 4, 59])) };
     case 'limits':
+    case 'queues':
     case 'releaseBlocked':
     case 'pausedQueues':
     case 'workers':
@@ -196,18 +197,45 @@ export function anId(random: Random, world: World): string {
 }
 
 function planClaim(random: Random, world: World): ClaimRequest {
-  const limit = random.between(1, 5);
   const known = random.chance(0.15) ? world.leases.at(-random.between(1, 4)) : undefined;
-  return claimOf({
+  const alone = random.chance(0.2);
+  const { takes, labels, budgets } = planPeek(random, world);
+  return {
     token: known?.token ?? nextToken(world, random.pick(world.incarnations)),
     workerId: random.pick(world.workerIds),
     leaseMs: halfPast(random.between(0, 3)),
-    queues: random.some(world.queues, 1),
-    names: random.chance(0.7) ? world.names : random.some(world.names),
-    limit,
-    start: random.between(0, limit),
-    alone: random.chance(0.2),
-  });
+    takes: alone ? takes.slice(0, 1) : takes,
+    labels,
+    budgets,
+    alone,
+  };
+}
+
+function planPeek(random: Random, world: World): PeekRequest {
+  const names = random.chance(0.7) ? world.names : random.some(world.names);
+  const queues = random.some(world.queues, 1);
+  const isBounded = world.groups.length > 0;
+  return {
+    takes:
+      isBounded && random.chance(0.35) ? planTakes(random, queues, names) : [planTake(random, queues, names)],
+    labels: isBounded ? random.some(world.labels) : [],
+    budgets: {
+      queues: isBounded && random.chance(0.3) ? { [random.pick(queues)]: random.between(1, 8) } : {},
+      groups: isBounded && random.chance(0.3) ? { [random.pick(world.groups)]: random.between(1, 8) } : {},
+    },
+  };
+}
+
+/** Apart by queue or by name. */
+function planTakes(random: Random, queues: readonly string[], names: readonly string[]): Take[] {
+  if (names.length === 0 || random.chance(0.5))
+    return queues.map((queue) => planTake(random, [queue], names));
+  return names.map((name) => planTake(random, queues, [name]));
+}
+
+function planTake(random: Random, queues: readonly string[], names: readonly string[]): Take {
+  const limit = random.between(1, 5);
+  return { queues, names, limit, start: random.chance(0.6) ? limit : random.between(0, limit) };
 }
 
 function aFilter(random: Random, world: World) {

@@ -7,7 +7,7 @@ import { drainThroughTheSeam } from './drain.js';
 import { allJobs, allLines, execute } from './execute.js';
 import { comparableOf, normalize, sorted } from './normalize.js';
 import type { Operation } from './operation.js';
-import { newWorld, type World } from './world.js';
+import { isBounded, newWorld, type World } from './world.js';
 
 /** Where the engine and the model said different things. */
 export interface Difference {
@@ -35,7 +35,7 @@ export class Lockstep {
   #step = 0;
 
   constructor(run: string, engine: Storage, clock: TestClock) {
-    this.world = newWorld(run);
+    this.world = newWorld(run, isBounded(engine));
     this.#engine = engine;
     this.#clock = clock;
     this.#model = new MemoryStorage({ clock });
@@ -69,7 +69,14 @@ export class Lockstep {
     }
     const looks: [string, (storage: Storage) => Promise<unknown>][] = [
       ['stats', async (storage) => Promise.all(this.world.queues.map((queue) => storage.stats(queue)))],
-      ['peek', (storage) => storage.peek(peekAt(this.world.queues, this.world.names))],
+      [
+        'peek',
+        (storage) => storage.peek(peekAt(this.world.queues, this.world.names, { labels: this.world.labels })),
+      ],
+      [
+        'limits',
+        async (storage) => (await storage.limits()).filter(({ group }) => this.world.groups.includes(group)),
+      ],
       [
         'held',
         async (storage) =>

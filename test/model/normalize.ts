@@ -24,8 +24,10 @@ const opaque = new Set(['cursor', 'next']);
 export function normalize(operation: Operation, answer: unknown, world: World, startMs: number): unknown {
   const { method } = operation;
   // How many traces are left to purge is an engine's own: it may have cleaned some away before.
+  // Which queues are told of beside those that have a job is one too.
+  if (method === 'queues') return null;
   if (method === 'serverUptimeMs' || method === 'purgeTraces') return null;
-  if (method === 'limits' || method === 'profiles') return null;
+  if (!world.groups.length && (method === 'limits' || method === 'profiles')) return null;
   if (method === 'now') return bucket(answer as number, startMs);
   const comparable = comparableOf(ofThisRun(answer, world), startMs);
   if (method === 'claim') return inOrderUnlessRepeated(comparable, operation.request.token, world);
@@ -51,6 +53,7 @@ function ofThisRun(answer: unknown, world: World): unknown {
   return answer.filter((row: unknown) => {
     if (typeof row === 'string') return !row.startsWith('q-') || row.includes(world.run);
     if (typeof row !== 'object' || row === null) return true;
+    if ('group' in row && 'waiting' in row) return String(row.group).startsWith(world.run);
     if ('adminState' in row && 'id' in row) return String(row.id).startsWith(world.run);
     if ('oldestDueForMs' in row && 'queue' in row)
       return String(row.queue).includes(world.run) && !isEmpty(row);

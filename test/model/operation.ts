@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../src/core/job-status.js';
-import type { ClaimRequest, Lease } from '../../src/storage/claimed-job.js';
+import type { ClaimRequest, Lease, PeekRequest } from '../../src/storage/claimed-job.js';
 import type { ProfileNote } from '../../src/storage/handler-profile.js';
 import type { NewLogLine } from '../../src/storage/job-log.js';
 import type { JobFilter } from '../../src/storage/job-record.js';
@@ -38,7 +38,7 @@ export type Operation =
   | { readonly method: 'markStarted'; readonly leases: readonly Lease[] }
   | { readonly method: 'held'; readonly incarnation: string }
   | { readonly method: 'renew'; readonly incarnation: string; readonly leaseMs: number }
-  | { readonly method: 'peek'; readonly queues: readonly string[]; readonly names: readonly string[] }
+  | { readonly method: 'peek'; readonly request: PeekRequest }
   | { readonly method: 'expired'; readonly expiredForMs: number; readonly limit: number }
   | { readonly method: 'takeBack'; readonly decisions: readonly PlannedTakeBack[] }
   | { readonly method: 'retry' | 'bury' | 'cancel' | 'delete' | 'job' | 'ahead'; readonly id: string }
@@ -71,7 +71,7 @@ export type Operation =
   | { readonly method: 'tidy'; readonly settled: number; readonly idle: boolean }
   | { readonly method: 'noteProfiles'; readonly notes: readonly ProfileNote[] }
   | { readonly method: 'profiles'; readonly names: readonly string[]; readonly windowMs: number }
-  | { readonly method: 'limits' }
+  | { readonly method: 'limits' | 'queues' }
   | { readonly method: 'releaseBlocked' | 'pausedQueues' | 'workers' | 'now' | 'serverUptimeMs' | 'watch' }
   /** Not of the seam: lets time pass. */
   | { readonly method: 'advance'; readonly ms: number };

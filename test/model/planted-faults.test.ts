@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { inClaimOrder } from '../../src/storage/choose-jobs.js';
+import { type JobLimit, noBudgets } from '../../src/storage/job-limit.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { openEngine } from '../support/engines.js';
 import { runSequence } from './model-suite.js';
@@ -61,6 +63,40 @@ const faults: Record<string, (inner: Storage) => Calls> = {
       return inner.takeBack(guarded);
     },
   }),
+  'a limit that lets one more run than it says': (inner) => ({
+    enqueue: (jobs) =>
+      inner.enqueue(jobs.map((job) => ({ ...job, limit: withMax(job.limit, (max) => max + 1) }))),
+    job: async (id) => {
+      const job = await inner.job(id);
+      return job === null ? null : { ...job, limit: withMax(job.limit, (max) => max - 1) };
+    },
+  }),
+  'labels that are not looked at': (inner) => ({
+    claim: (request) => inner.claim({ ...request, labels: ['eu', 'gpu'] }),
+  }),
+  'a budget that is forgotten': (inner) => ({
+    claim: (request) => inner.claim({ ...request, budgets: noBudgets }),
+    exchange: (settlements, request) => inner.exchange(settlements, { ...request, budgets: noBudgets }),
+  }),
+  'a take that is left out': (inner) => ({
+    claim: (request) => inner.claim({ ...request, takes: request.takes.slice(0, 1) }),
+  }),
+  'keys that take no turns': (inner) => ({
+    claim: async (request) => {
+      const claimed = await inner.claim(request);
+      for (const [index, job] of claimed.entries()) {
+        const next = claimed[index + 1];
+        if (next === undefined || next.queue !== job.queue || next.limit?.group !== job.limit?.group)
+          continue;
+        if (inClaimOrder(next, job) < 0) claimed.splice(index, 2, next, job);
+      }
+      return claimed;
+    },
+  }),
+  'a death of a lane that is charged': (inner) => ({
+    settle: (settlements) =>
+      inner.settle(settlements.map((one) => (one.kind === 'died' ? { ...one, kind: 'retry' } : one))),
+  }),
   'a purge that forgets the age': (inner) => ({
     purge: (request) => inner.purge({ ...request, olderThanMs: 0 }),
   }),
@@ -91,11 +127,15 @@ const faults: Record<string, (inner: Storage) => Calls> = {
   }),
 };
 
+function withMax(limit: JobLimit | null, change: (max: number) => number): JobLimit | null {
+  return limit === null || limit.max === null ? limit : { ...limit, max: change(limit.max) };
+}
+
 describe('[memory] the model finds planted faults', () => {
   for (const [what, plant] of Object.entries(faults)) {
     test(`finds ${what}`, async () => {
       const found: string[] = [];
-      for (let seed = 1; seed <= 60 && found.length === 0; seed += 1) {
+      for (let seed = 1; seed <= 200 && found.length === 0; seed += 1) {
         await using engine = await openEngine('memory');
         const failed = await runSequence(
           withCalls(engine.storage, plant(engine.storage)),
