@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url';
 import { Millrace } from '../client/millrace.js';
 import { hasErrorCode } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
@@ -31,7 +32,11 @@ export async function runWorker({ setup, log, logger, until }: RunWorkerOptions)
   const { values } = setup.settings;
   ownProcess({ blockedTimeoutMs: values.blockedTimeoutMs, lastWordsFile: null, log });
   const client = new Millrace({ database: setup.database, jobs: setup.jobs, settings: values, logger });
-  const worker = client.worker({ stopTimeout: values.stopTimeoutMs, duties: setup.duties });
+  const worker = client.worker({
+    stopTimeout: values.stopTimeoutMs,
+    duties: setup.duties,
+    ...(setup.config === null ? {} : { module: pathToFileURL(setup.config.file) }),
+  });
   const stop = new StopWatch(worker, logger);
   try {
     await worker.start();

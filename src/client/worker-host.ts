@@ -15,6 +15,8 @@ export function workerSettings(settings: SettingValues) {
     retentionMs: settings.retentionDays * dayMs,
     logRetentionMs: settings.logRetentionDays * dayMs,
     maxPayloadBytes: settings.maxPayloadBytes,
+    lanes: settings,
+    values: settings,
   };
 }
 

@@ -34,7 +34,7 @@ describe('the number of lanes', () => {
     [{ hasProcessJobs: false }, 'lanes: inline 10'],
     [{ processLanes: 0 }, 'lanes: inline 10'],
     [{ processLanes: 5 }, 'lanes: 5 (as asked for); inline 10'],
-    [{ processLanes: 5, hasProcessJobs: false }, 'lanes: 5 (as asked for); inline 10'],
+    [{ processLanes: 5, hasProcessJobs: false }, 'lanes: inline 10'],
     [{ maxConcurrent: 3, hasProcessJobs: false }, 'lanes: 3 (MAX_CONCURRENT)'],
     [{ maxConcurrent: 3 }, 'lanes: 3 (MAX_CONCURRENT); process 1, inline 2'],
     [{ maxConcurrent: 3, processLanes: 2 }, 'lanes: 3 (MAX_CONCURRENT); process 2, inline 1'],

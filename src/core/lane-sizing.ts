@@ -9,7 +9,7 @@ export interface LaneSizing {
   /** The most lanes that `auto` makes. */
   readonly maxLanes: number;
   readonly processLanes: LaneWish;
-  /** A loaded handler asks for a process lane. */
+  /** A loaded handler asks for a process lane; without one there are none. */
   readonly hasProcessJobs: boolean;
   /** A loaded handler runs inline. */
   readonly hasInlineJobs: boolean;
@@ -53,8 +53,8 @@ export function sizeLanes(sizing: LaneSizing): LaneSizes {
 
 function processLanes(sizing: LaneSizing): number {
   const { processLanes: wish, hasProcessJobs, maxConcurrent: cap } = sizing;
-  if (wish !== 'auto') return cap === null ? wish : Math.min(wish, cap);
   if (!hasProcessJobs) return 0;
+  if (wish !== 'auto') return cap === null ? wish : Math.min(wish, cap);
   return cap === null ? lanesByCpu(sizing) : 1;
 }
 

@@ -12,6 +12,7 @@
  * timeouts of attempts: the code of a handler can't be hurried.
  */
 import { decodeOutput } from '../client/codec.js';
+import type { RunnableJob } from '../client/job-definition.js';
 import type { Millrace } from '../client/millrace.js';
 import { workerSettings } from '../client/worker-host.js';
 import { withDeadline } from '../internal/deadline.js';
@@ -56,7 +57,7 @@ export class IdleRunner {
     this.#host = {
       storage,
       database: null,
-      definitions,
+      definitions: inlineOnly(definitions),
       events,
       logger,
       settings: workerSettings(settings),
@@ -128,6 +129,11 @@ export class IdleRunner {
     const due = jobs.filter(({ dueAtMs }) => dueAtMs <= this.#parts.clock.nowMs);
     return [...new Set(due.map(({ name }) => name))].filter((name) => !this.#names.includes(name)).sort();
   }
+}
+
+/** A test sees what its handlers do, and can stop in them: no job of it runs in a child process. */
+function inlineOnly(definitions: ReadonlyMap<string, RunnableJob>): ReadonlyMap<string, RunnableJob> {
+  return new Map([...definitions].map(([name, job]) => [name, { ...job, lane: 'inline' }]));
 }
 
 function stuckError(record: RunRecord, timeoutMs: number, cause: unknown): MillraceError {

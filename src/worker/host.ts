@@ -1,9 +1,11 @@
 import type { MillraceEvents } from '../client/events.js';
 import type { RunnableJob } from '../client/job-definition.js';
 import type { Logger } from '../internal/logger.js';
+import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { Storage } from '../storage/storage.js';
 import type { ContextPorts } from './attempt-context.js';
+import type { LaneSettings } from './lanes/plan-lanes.js';
 
 /** What a worker needs of the application that carries it. */
 export interface WorkerHost {
@@ -36,4 +38,7 @@ export interface WorkerSettings {
   readonly retentionMs: number;
   readonly logRetentionMs: number;
   readonly maxPayloadBytes: number;
+  readonly lanes: LaneSettings;
+  /** All settings of the client, for a child that makes a client of its own from a config. */
+  readonly values: SettingValues;
 }

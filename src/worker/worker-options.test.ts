@@ -6,7 +6,15 @@ const resolve = (options: object) =>
 
 test('everything that is wrong with a worker’s options is told at once, with what was meant', () => {
   expect(() =>
-    resolve({ queue: 'mail', queues: 5, concurrency: 5000, duties: 1, stopTimeout: 'soon' }),
+    resolve({
+      queue: 'mail',
+      queues: 5,
+      concurrency: 5000,
+      duties: 1,
+      stopTimeout: 'soon',
+      module: './app.ts',
+      processLanes: 'all',
+    }),
   ).toThrow(
     expect.objectContaining({
       code: 'option-invalid',
@@ -17,6 +25,8 @@ test('everything that is wrong with a worker’s options is told at once, with w
           'option "duties": expected true or false, got 1',
           expect.stringMatching(/^queue list: expected .*, got 5$/),
           expect.stringMatching(/^option "stopTimeout": expected/),
+          'option "module": expected the address of a file, such as import.meta.url, got "./app.ts"',
+          'option "processLanes": expected auto, or a whole number from 0 to 64, got "all"',
         ],
       },
     }),
@@ -29,5 +39,12 @@ test('options that are right are filled up', () => {
     concurrency: 10,
     stopTimeoutMs: 60_000,
     duties: true,
+    module: null,
+    processLanes: 'auto',
   });
+  expect(resolve({ module: new URL('file:///app/main.js'), processLanes: 3 })).toMatchObject({
+    module: 'file:///app/main.js',
+    processLanes: 3,
+  });
+  expect(resolve({ module: '/app/a b.js' }).module).toBe('file:///app/a%20b.js');
 });

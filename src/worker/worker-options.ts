@@ -1,4 +1,7 @@
+import { isAbsolute } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { OptionProblems } from '../client/option-problems.js';
+import type { LaneWish } from '../core/lane-sizing.js';
 import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
 import { parseQueueSelection, type QueueSelection } from '../internal/queue-selection.js';
@@ -19,6 +22,13 @@ export interface WorkerOptions {
   readonly stopTimeout?: Duration;
   /** Whether this process also recovers expired leases and cleans up. Leave it on unless others surely do. @default true */
   readonly duties?: boolean;
+  /**
+   * The module that makes this worker and its client, `import.meta.url` there: child processes of process lanes load it.
+   * Needed where a job has `lane: 'process'`. @default none; the commands pass the config
+   */
+  readonly module?: string | URL;
+  /** How many process lanes, 0 … 64, or `auto`: by the CPU budget where a job asks for one. @default MILLRACE_PROCESS_LANES, 'auto' */
+  readonly processLanes?: LaneWish;
 }
 
 export interface ResolvedWorkerOptions {
@@ -26,10 +36,20 @@ export interface ResolvedWorkerOptions {
   readonly concurrency: number;
   readonly stopTimeoutMs: number;
   readonly duties: boolean;
+  /** A `file:` address. */
+  readonly module: string | null;
+  readonly processLanes: LaneWish;
 }
 
 const defaultQueues = parseQueueSelection('default');
-const known: readonly (keyof WorkerOptions)[] = ['queues', 'concurrency', 'stopTimeout', 'duties'];
+const known: readonly (keyof WorkerOptions)[] = [
+  'queues',
+  'concurrency',
+  'stopTimeout',
+  'duties',
+  'module',
+  'processLanes',
+];
 
 /** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid`, listing every problem */
 export function resolveWorkerOptions(
@@ -54,11 +74,38 @@ export function resolveWorkerOptions(
     () => parseDuration(stopTimeout, { name: 'option "stopTimeout"' }),
     defaults.stopTimeoutMs,
   );
+  const module = moduleOption(given['module'], problems);
+  const processLanes = given['processLanes'] ?? 'auto';
+  if (!isLaneWish(processLanes)) {
+    problems.add(
+      `option "processLanes": expected auto, or a whole number from 0 to ${mostLanes}, got ${describeValue(processLanes)}`,
+    );
+  }
   problems.throwIfAny();
   return Object.freeze({
     queues,
     concurrency: concurrency as number,
     stopTimeoutMs,
     duties: duties as boolean,
+    module,
+    processLanes: processLanes as LaneWish,
   });
+}
+
+/** As the setting has it. */
+const mostLanes = 64;
+
+const isLaneWish = (value: unknown): value is LaneWish =>
+  value === 'auto' ||
+  (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostLanes);
+
+function moduleOption(value: unknown, problems: OptionProblems): string | null {
+  if (value === undefined) return null;
+  const text = value instanceof URL ? value.href : value;
+  if (typeof text === 'string' && text.startsWith('file:')) return text;
+  if (typeof text === 'string' && isAbsolute(text)) return pathToFileURL(text).href;
+  problems.add(
+    `option "module": expected the address of a file, such as import.meta.url, got ${describeValue(text)}`,
+  );
+  return null;
 }

@@ -17,6 +17,7 @@ import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
 import { servedQueues } from '../internal/queue-selection.js';
 import { Service, type StopOptions } from '../internal/service.js';
 import type { WorkerHost } from './host.js';
+import { planLanes } from './lanes/plan-lanes.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
 import { SettledCounts } from './settled-counts.js';
 import { WorkerLife } from './worker-life.js';
@@ -84,6 +85,10 @@ export class Worker extends Service {
 
   protected override async doStart(signal: AbortSignal): Promise<void> {
     this.incarnation = randomBytes(8).toString('hex');
+    const lanes = planLanes(this.#host, this.#options);
+    this.#host.logger.info(lanes.sizes.text, { worker: this.id });
+    for (const source of lanes.skipped)
+      this.#host.logger.warn('the CPU budget leaves out a source', { source });
     this.#moveTo('REGISTER', 'started');
     const storage = await openStoragePatiently(() => this.#host.storage(), this.#host.logger, signal);
     const registered = new Promise<void>((resolve) => {
@@ -94,9 +99,9 @@ export class Worker extends Service {
         workerId: this.id,
         incarnation: this.incarnation,
         counts: this.counts,
-        inlineWidth: this.#options.concurrency,
-        laneSources: [],
-        cap: null,
+        inlineWidth: lanes.sizes.inline,
+        laneSources: lanes.sources,
+        cap: lanes.sizes.cap,
         isOpen: () => this.#lifecycle === 'RUNNING' || this.#lifecycle === 'RECONNECTING',
         state: () => this.#lifecycle,
         onRegistered: resolve,

@@ -36,9 +36,8 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
   const log = workerLogSettings(setup, 'info');
   const logger = workerLogger(log);
   logSetup(setup, logger);
-  const { queue, concurrency } = setup.settings.values;
-  logger.info(`lanes: inline ${concurrency}`, {
-    queues: formatQueueSelection(queue),
+  logger.info('starting', {
+    queues: formatQueueSelection(setup.settings.values.queue),
     jobs: setup.jobs.length,
     database: maskUrl(setup.database),
   });
