@@ -12,6 +12,7 @@
 import { randomBytes } from 'node:crypto';
 import { laneChild } from '../client/lane-child.js';
 import { aborted } from '../internal/aborted.js';
+import { withDeadline } from '../internal/deadline.js';
 import { MillraceError } from '../internal/errors.js';
 import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
 import { servedQueues } from '../internal/queue-selection.js';
@@ -27,6 +28,8 @@ export type WorkerState = 'STOPPED' | 'REGISTER' | 'RUNNING' | 'RECONNECTING' | 
 
 /** After the handlers' grace: for the last results and the goodbye. */
 const farewellMs = 5_000;
+/** A start waits no longer for its lanes. */
+const warmMs = 10_000;
 
 export class Worker extends Service {
   readonly id = `w-${randomBytes(4).toString('hex')}`;
@@ -111,13 +114,28 @@ export class Worker extends Service {
       });
     });
     const life = this.#life as unknown as WorkerLife;
+    const lanesReady = life.startLanes();
     await life.link.start();
     using wait = aborted(signal);
     await Promise.race([registered, wait.fired]);
+    if (lanes.sources.length > 0) await this.#untilWarm(lanesReady, wait.fired);
     if (signal.aborted) throw new MillraceError('closed', `worker ${this.id}: stopped before it had started`);
     this.#moveTo('RUNNING', 'registered');
     await life.open();
     this.#host.events.emit('worker:started', { workerId: this.id });
+  }
+
+  /** What takes longer joins when it is well: inline jobs need not wait for it. */
+  async #untilWarm(lanesReady: Promise<void>, givenUp: Promise<unknown>): Promise<void> {
+    try {
+      const name = 'start of the lanes';
+      await withDeadline(Promise.race([lanesReady, givenUp]), { ms: warmMs, name });
+    } catch {
+      this.#host.logger.warn('lanes are not ready yet; the worker begins without them', {
+        worker: this.id,
+        waitedMs: warmMs,
+      });
+    }
   }
 
   protected override async doStop({ deadlineMs }: { readonly deadlineMs: number }): Promise<void> {
