@@ -8,6 +8,7 @@ import type callbackMysql from 'mysql2';
 import type mysql from 'mysql2/promise';
 import type pg from 'pg';
 import { defineJob, type JobContext, type JobHandle, Millrace } from '../../src/index.js';
+import type { Prisma } from '../integration/transactions/prisma/generated/postgresql/client.js';
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const expectType = <Expected>() => ({
@@ -22,12 +23,6 @@ type PgTx = Parameters<Parameters<ReturnType<typeof drizzlePg>['transaction']>[0
 type MysqlTx = Parameters<Parameters<ReturnType<typeof drizzleMysql>['transaction']>[0]>[0];
 type SqliteTx = Parameters<Parameters<ReturnType<typeof drizzleSqlite>['transaction']>[0]>[0];
 
-/** What Prisma generates for an interactive transaction, as far as it concerns us. */
-interface PrismaTx {
-  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): Promise<T>;
-  $executeRawUnsafe(query: string, ...values: unknown[]): Promise<number>;
-}
-
 interface AwaitedHandles {
   readonly pgClient: pg.Client;
   readonly pgPoolClient: pg.PoolClient;
@@ -38,7 +33,7 @@ interface AwaitedHandles {
   readonly kyselyControlled: ControlledTransaction<Tables>;
   readonly drizzlePg: PgTx;
   readonly drizzleMysql: MysqlTx;
-  readonly prisma: PrismaTx;
+  readonly prisma: Prisma.TransactionClient;
 }
 
 interface Synchronous {

@@ -56,8 +56,12 @@ function listOf(values: readonly unknown[]): readonly HandleValue[] {
   return (Array.isArray(values[0]) ? values[0] : values) as readonly HandleValue[];
 }
 
-/** A connection may be set to give every integer as a BigInt; ours all fit into a number. */
-const plain = (value: unknown): unknown => (typeof value === 'bigint' ? Number(value) : value);
+/** A connection may be set to give every integer as a BigInt, and ours all fit into a number; Prisma gives bare bytes. */
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value;
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}
 
 function plainObject(row: object): object {
   return Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plain(value)]));

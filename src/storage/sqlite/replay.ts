@@ -1,5 +1,5 @@
 /*
- * Work that is written for a connection that answers at once, over one that must be awaited (Kysely). It is run from its
+ * Work that is written for a connection that answers at once, over one that must be awaited (Kysely, Prisma). It is run from its
  * beginning with the answers so far; the first statement that has none yet ends the run, is sent, and its answer kept
  * for the next run. So the work must do the same each time it gets the same answers, and change nothing else. An error
  * is an answer too: it is thrown where the statement stands.

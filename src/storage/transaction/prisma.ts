@@ -9,7 +9,8 @@ interface Prisma {
 /** An interactive transaction of Prisma, or anything with its two methods. It doesn't say what database it speaks to. */
 export function prismaHandle(tx: object): AsyncHandle | null {
   if (!hasMethods(tx, '$queryRawUnsafe', '$executeRawUnsafe')) return null;
-  if (hasMethods(tx, '$transaction')) {
+  // Both have $transaction since Prisma nests transactions; only a whole client connects.
+  if (hasMethods(tx, '$connect')) {
     throw txInvalid({
       got: 'a Prisma client that is in no transaction',
       fix: 'Pass the object that prisma.$transaction(async (tx) => …) gives you',

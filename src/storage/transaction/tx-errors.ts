@@ -55,8 +55,7 @@ export function driverErrorIn(error: unknown): unknown {
 
 /** `P2010` carries the database's own code and message. */
 function prismaError(error: object, meta: unknown): unknown {
-  if (typeof meta !== 'object' || meta === null) return undefined;
-  const { code, message } = meta as { code?: unknown; message?: unknown };
+  const { code, message } = databaseErrorIn(meta);
   if (typeof code !== 'string') return undefined;
   const errno = /^\d+$/.test(code) ? Number(code) : undefined;
   const text = typeof message === 'string' ? message : String((error as { message?: unknown }).message);
@@ -64,4 +63,14 @@ function prismaError(error: object, meta: unknown): unknown {
     code,
     ...(errno === undefined ? {} : { errno }),
   });
+}
+
+/** With a driver adapter, so always since Prisma 7, they are those of the adapter's error; before, they stood in `meta`. */
+function databaseErrorIn(meta: unknown): { readonly code?: unknown; readonly message?: unknown } {
+  if (typeof meta !== 'object' || meta === null) return {};
+  const { driverAdapterError } = meta as { driverAdapterError?: { cause?: unknown } };
+  const cause = driverAdapterError?.cause;
+  if (typeof cause !== 'object' || cause === null) return meta;
+  const { originalCode, originalMessage } = cause as { originalCode?: unknown; originalMessage?: unknown };
+  return { code: originalCode, message: originalMessage };
 }

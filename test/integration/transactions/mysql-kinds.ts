@@ -1,8 +1,11 @@
+import { PrismaMariaDb } from '@prisma/adapter-mariadb';
 import { sql as drizzleSql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/mysql2';
 import { CamelCasePlugin, Kysely, sql as kyselySql, MysqlDialect, ParseJSONResultsPlugin } from 'kysely';
 import callbackMysql from 'mysql2';
 import mysql from 'mysql2/promise';
+import { PrismaClient } from './prisma/generated/mysql/client.js';
+import { transact } from './prisma/transact.js';
 import { prismaLike } from './prisma-like.js';
 import {
   driveAwaited,
@@ -142,7 +145,24 @@ export const mysqlKinds: readonly UserKind[] = [
       [Symbol.asyncDispose]: () => pool.end(),
     });
   }),
-  mysqlKind('Prisma-style', async (address) =>
+  mysqlKind('Prisma', async (address) => {
+    const { hostname, port, username, password, pathname } = new URL(address);
+    const client = new PrismaClient({
+      adapter: new PrismaMariaDb({
+        host: hostname,
+        port: Number(port || 3306),
+        user: decodeURIComponent(username),
+        password: decodeURIComponent(password),
+        database: decodeURIComponent(pathname.slice(1)),
+        connectionLimit: 4,
+      }),
+    });
+    return Promise.resolve({
+      transaction: transact(client),
+      [Symbol.asyncDispose]: () => client.$disconnect(),
+    });
+  }),
+  mysqlKind('Prisma before its adapters', async (address) =>
     Promise.resolve(
       pooled(address, (connection) => (steps) => {
         const tx = prismaLike(async (sql, values) => {

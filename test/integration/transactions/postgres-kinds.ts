@@ -1,7 +1,10 @@
+import { PrismaPg } from '@prisma/adapter-pg';
 import { sql as drizzleSql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { CamelCasePlugin, Kysely, sql as kyselySql, ParseJSONResultsPlugin, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { PrismaClient } from './prisma/generated/postgresql/client.js';
+import { transact } from './prisma/transact.js';
 import { prismaLike } from './prisma-like.js';
 import {
   driveAwaited,
@@ -117,7 +120,10 @@ export const postgresKinds: readonly UserKind[] = [
         ),
     };
   }),
-  postgresKind('Prisma-style', (pool) => ({
+  postgresKind('Prisma', (pool) => ({
+    transaction: transact(new PrismaClient({ adapter: new PrismaPg(pool) })),
+  })),
+  postgresKind('Prisma before its adapters', (pool) => ({
     transaction: (steps) =>
       withClient(pool, (client) => {
         const tx = prismaLike(async (text, values) => {

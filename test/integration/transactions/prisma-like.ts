@@ -1,7 +1,8 @@
 /*
- * The two methods of an interactive transaction of Prisma that are used, with its habits: no driver object is to be seen,
- * integers of 8 bytes are BigInts, bytes are Uint8Arrays, and a failed statement is a P2010 that carries the code of the
- * database in `meta`.
+ * The two methods of an interactive transaction as Prisma had them before driver adapters, whose engine can't be
+ * installed by npm alone: no driver object is to be seen, integers of 8 bytes are BigInts, bytes are Uint8Arrays, and a
+ * failed statement is a P2010 that carries the code of the database in `meta`. On SQLite it stands for the newer ones as
+ * well, since their adapter would make SQLite's driver, which may have to be compiled, a must of every install.
  */
 export interface PrismaLike {
   $queryRawUnsafe(sql: string, ...values: unknown[]): Promise<unknown>;

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3';
 import { sql as drizzleSql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { CamelCasePlugin, Kysely, sql as kyselySql, ParseJSONResultsPlugin, SqliteDialect } from 'kysely';
+import { prismaLike } from './prisma-like.js';
 import {
   driveAwaited,
   driveSync,
@@ -113,4 +114,45 @@ export const sqliteKinds: readonly UserKind[] = [
         ),
     };
   }),
+  sqliteKind('Prisma-style', true, (database) => {
+    database.defaultSafeIntegers(true);
+    const tx = prismaLike((sql, values) => {
+      const statement = database.prepare(sql);
+      if (statement.reader)
+        return Promise.resolve({ rows: statement.all(...values) as object[], changed: 0 });
+      return Promise.resolve({ rows: [], changed: statement.run(...values).changes });
+    });
+    const oneAtATime = createTurns();
+    return {
+      transaction: (steps) =>
+        oneAtATime(async () => {
+          database.exec('begin');
+          try {
+            const answer = await driveAwaited(
+              steps({
+                tx: tx as never,
+                isSync: false,
+                insert: (text) => tx.$executeRawUnsafe(insertNote, text),
+                run: (sql) => tx.$executeRawUnsafe(sql),
+              }),
+            );
+            database.exec('commit');
+            return answer;
+          } catch (error) {
+            if (database.inTransaction) database.exec('rollback');
+            throw error;
+          }
+        }),
+    };
+  }),
 ];
+
+/** One connection has one transaction at a time: those that come meanwhile wait, as at Prisma. */
+function createTurns(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+}

@@ -1,3 +1,4 @@
+import { PrismaPg } from '@prisma/adapter-pg';
 import Database from 'better-sqlite3';
 import { drizzle as drizzleSqlite } from 'drizzle-orm/better-sqlite3';
 import { drizzle as drizzleMysql } from 'drizzle-orm/mysql2';
@@ -13,7 +14,7 @@ import { emptyDatabase, engineAvailable, openEngine } from '../../support/engine
 import { tempDir } from '../../support/temp.js';
 import { mysqlKinds } from './mysql-kinds.js';
 import { postgresKinds } from './postgres-kinds.js';
-import { prismaLike } from './prisma-like.js';
+import { PrismaClient } from './prisma/generated/postgresql/client.js';
 import { sqliteFile, sqliteKinds } from './sqlite-kinds.js';
 import { openStage } from './stage.js';
 
@@ -193,11 +194,10 @@ describe.skipIf(!engineAvailable('postgres'))('[postgres] a wrong transaction', 
         new Kysely({ dialect: new PostgresDialect({ pool }) }),
         /a Kysely instance/,
       );
-      const whole = {
-        ...prismaLike(() => Promise.reject(new Error('never asked'))),
-        $transaction: () => undefined,
-      };
-      await refuses(stage.millrace, whole, /a Prisma client that is in no transaction/);
+      const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
+      await refuses(stage.millrace, prisma, /a Prisma client that is in no transaction/);
+      const extended = prisma.$extends({ name: 'with a name' });
+      await refuses(stage.millrace, extended, /a Prisma client that is in no transaction/);
       const memory = new Database(':memory:');
       memory.exec('begin');
       await refuses(
