@@ -8,10 +8,15 @@ import { Usage } from './usage.js';
 /** How often a claim goes on to lines that it didn't remember before it answers with less than it was asked for. */
 const mostReadings = 10;
 
-/** How many jobs are still wanted, and for how many of them a slot is free. */
-export interface Wanted {
-  readonly limit: number;
+/** A take, as far as it has come. */
+export interface Lender {
+  /** How many jobs it still wants. */
+  readonly left: number;
+  /** For how many of them a slot is free. */
   readonly places: number;
+  lend(chosen: readonly Chosen[]): void;
+  /** The first due jobs of these kinds, all of them ordinary. */
+  lendPlain(kinds: readonly Kind[]): void;
 }
 
 type Asked = Pick<ClaimRequest, 'budgets' | 'alone' | 'labels'>;
@@ -46,20 +51,16 @@ export class Claiming {
    * Chooses what may run of a queue and lends it, reading on where more waits than is remembered. True: nothing may be
    * taken after this, since the next job could run but no slot is free for it.
    */
-  serve(
-    queue: number,
-    kinds: readonly Kind[],
-    wanted: () => Wanted,
-    lend: (chosen: readonly Chosen[]) => void,
-  ): boolean {
+  serve(queue: number, kinds: readonly Kind[], lender: Lender): boolean {
+    const plain = kinds.filter(({ requires }) => requires === null);
     for (let readings = 1; ; readings += 1) {
-      const { limit, places } = wanted();
-      const serving = this.#serving(queue, kinds, limit);
-      const chosen = serving.choose(limit, places);
-      if (chosen.length > 0) lend(chosen);
-      serving.remember();
+      const serving = this.#serving(queue, kinds, lender.left);
+      if (serving.hasLines || this.#budgeted.has(queue)) {
+        lender.lend(serving.choose(lender.left, lender.places));
+        serving.remember();
+      } else lender.lendPlain(plain);
       if (serving.isOver) return true;
-      if (chosen.length === limit || readings === mostReadings || !this.#readOn(kinds)) return false;
+      if (lender.left === 0 || readings === mostReadings || !this.#readOn(kinds)) return false;
     }
   }
 

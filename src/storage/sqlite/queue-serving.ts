@@ -42,11 +42,15 @@ export class QueueServing {
     const stretches = this.#waiting();
     const serving: Serving = { ...options, step: Math.ceil((1.25 * limit) / (stretches.length + 1)) + 1 };
     this.#lines = stretches.map((stretch) => new LineStream(stretch, serving));
-    const [grouped, single] = [this.#lines.filter(hasGate), this.#lines.filter((line) => !hasGate(line))];
-    const streams: Stream[] = [...GroupStream.over(grouped, options.turns), ...single];
+    const streams = this.#inTurns();
     const plain = options.kinds.filter(({ requires }) => requires === null);
     if (plain.length > 0) streams.push(this.#ordinary(plain, serving, limit));
     this.#streams = new Heap(streams, isBefore);
+  }
+
+  /** There are jobs beside ordinary ones that may run. */
+  get hasLines(): boolean {
+    return this.#lines.length > 0;
   }
 
   /** A job could run that may not be chosen any more, since no slot is free for it: nothing goes past it. */
@@ -80,6 +84,14 @@ export class QueueServing {
       const head = line.left ?? db.get<{ dueAt: number; id: string }>(firstOfStretch, ...place);
       db.stretches.moveHead(line.stretch, head);
     }
+  }
+
+  /** Keys of a group take turns; not those of jobs that must run alone, which are few and seldom. */
+  #inTurns(): Stream[] {
+    const { isAlone, turns } = this.#options;
+    if (isAlone) return [...this.#lines];
+    const [grouped, single] = [this.#lines.filter(hasGate), this.#lines.filter((line) => !hasGate(line))];
+    return [...GroupStream.over(grouped, turns), ...single];
   }
 
   /** Lines that are due and have room. */

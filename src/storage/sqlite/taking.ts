@@ -1,7 +1,7 @@
 import type { ClaimedJob, ClaimRequest, Take } from '../claimed-job.js';
 import { mergedCandidates } from './candidates.js';
 import { claimedJob, claimedLinedJob, inClaimOrder, rowOf } from './claimed.js';
-import type { Claiming } from './claiming.js';
+import type { Claiming, Lender } from './claiming.js';
 import { lines, scopeCodes } from './codes.js';
 import type { Value } from './connection.js';
 import type { Kind } from './kinds.js';
@@ -12,7 +12,7 @@ import type { Chosen } from './streams.js';
 import { tokenToBytes } from './tokens.js';
 
 /** One take of a claim: queue after queue, in each the kinds that wait, by rank, due time and id. */
-export class Taking {
+export class Taking implements Lender {
   readonly #claiming: Claiming;
   readonly #request: ClaimRequest;
   readonly #take: Take;
@@ -34,34 +34,35 @@ export class Taking {
     const { db, labels } = this.#claiming;
     const abilities = { names: new Set(this.#take.names), labels };
     for (const queue of openQueues(db, this.#take.queues)) {
-      if (this.#left <= 0) break;
+      if (this.left <= 0) break;
       const kinds = liveKinds(db, queue, abilities);
-      const [first] = kinds;
-      if (first === undefined) continue;
-      if (this.#claiming.isMetered(queue, kinds)) {
-        if (this.#takeMetered(queue, kinds)) break;
-      } else if (kinds.length === 1) this.#takeKind(first);
-      else this.#takeKinds(kinds);
+      if (!this.#claiming.isMetered(queue, kinds)) this.lendPlain(kinds);
+      else if (this.#claiming.serve(queue, kinds, this)) break;
     }
     return this.#taken;
   }
 
-  get #left(): number {
+  get left(): number {
     return this.#limit - this.#taken.length;
   }
 
-  /** Free slots that are not spoken for. */
-  get #places(): number {
+  get places(): number {
     return Math.max(this.#take.start - this.#taken.length, 0);
+  }
+
+  lendPlain(kinds: readonly Kind[]): void {
+    const [first] = kinds;
+    if (first !== undefined && kinds.length === 1) this.#takeKind(first);
+    else if (kinds.length > 1) this.#takeKinds(kinds);
   }
 
   /** One kind alone needs no merging: choosing and taking are one statement a rank. */
   #takeKind(kind: Kind): void {
     const { db, nowMs } = this.#claiming;
     for (const rank of ranks(db, kind, this.#line)) {
-      if (this.#left <= 0) return;
-      while (this.#left > 0) {
-        const { count, started } = this.#nextShare(this.#left);
+      if (this.left <= 0) return;
+      while (this.left > 0) {
+        const { count, started } = this.#nextShare(this.left);
         const where = [kind.queueId, kind.id, this.#line, rank, nowMs, count];
         const tuples = db.tuples<sql.ClaimTuple>(sql.claimRange, ...this.#lend(started), ...where);
         this.#keep(tuples.sort(inClaimOrder));
@@ -72,7 +73,7 @@ export class Taking {
 
   #takeKinds(kinds: readonly Kind[]): void {
     const { db, nowMs } = this.#claiming;
-    const chosen = mergedCandidates(db, kinds, { line: this.#line, nowMs, limit: this.#left });
+    const chosen = mergedCandidates(db, kinds, { line: this.#line, nowMs, limit: this.left });
     for (let at = 0; at < chosen.length; ) {
       const { count, started } = this.#nextShare(chosen.length - at);
       const rows = rowList(chosen.slice(at, at + count));
@@ -81,16 +82,10 @@ export class Taking {
     }
   }
 
-  /** True: nothing may be taken after these. */
-  #takeMetered(queue: number, kinds: readonly Kind[]): boolean {
-    const wanted = () => ({ limit: this.#left, places: this.#places });
-    return this.#claiming.serve(queue, kinds, wanted, (chosen) => this.#lendChosen(chosen));
-  }
-
   /** What is metered is always started; of the rest the first. */
-  #lendChosen(chosen: readonly Chosen[]): void {
+  lend(chosen: readonly Chosen[]): void {
     const { db } = this.#claiming;
-    const places = this.#places;
+    const places = this.places;
     const metered = chosen.filter(({ isMetered }) => isMetered);
     const plain = chosen.filter(({ isMetered }) => !isMetered);
     const started = chosen.slice(0, places).filter(({ isMetered }) => !isMetered).length;
@@ -112,7 +107,7 @@ export class Taking {
 
   /** The first `start` jobs are marked started, the rest not: two statements where a claim crosses that line. */
   #nextShare(most: number): { count: number; started: number } {
-    const places = this.#places;
+    const places = this.places;
     return places > 0 ? { count: Math.min(most, places), started: 1 } : { count: most, started: 0 };
   }
 
