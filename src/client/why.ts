@@ -86,9 +86,30 @@ function shortened({ name, message }: { name: string; message: string }): string
 
 function liveWorker(worker: WorkerRecord, settings: SettingValues): WhyFacts['workers'] {
   if (toWorkerListing(worker, settings).status === 'offline') return [];
-  const { id, queues, handlers, concurrency, running, state, adminState } = worker;
+  const { id, queues, handlers, concurrency, running, state, adminState, details } = worker;
   const isDraining = adminState === 'drain' || state === 'DRAINING' || state === 'EXIT';
-  return [{ id, queues, handlers, concurrency, running, isDraining, isStandby: adminState === 'standby' }];
+  return [
+    {
+      id,
+      queues,
+      handlers,
+      concurrency,
+      running,
+      isDraining,
+      isStandby: adminState === 'standby',
+      withoutLane: textsOf(details['withoutLane']),
+      notAdmitted: textsOf(details['notAdmitted']),
+    },
+  ];
+}
+
+/** What a worker tells of itself is as old as its code. */
+function textsOf(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null) return {};
+  const entries = Object.entries(value).filter((entry): entry is [string, string] => {
+    return typeof entry[1] === 'string';
+  });
+  return Object.fromEntries(entries);
 }
 
 async function parentsOf(storage: Storage, { waitsFor }: JobRecord): Promise<WhyFacts['waitsFor']> {

@@ -1,7 +1,9 @@
 import { heartbeatIntervalMs, type SettingValues } from '../internal/settings.js';
 import type { ClientCore } from './client-core.js';
 
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
+const megabyte = 1024 ** 2;
 
 /** A worker's settings, from those of the client. */
 export function workerSettings(settings: SettingValues) {
@@ -17,6 +19,15 @@ export function workerSettings(settings: SettingValues) {
     maxPayloadBytes: settings.maxPayloadBytes,
     lanes: settings,
     values: settings,
+    admission: {
+      asksProfiles: settings.resourceAdmission === 'on',
+      asksSystem: settings.resourceSystemMemoryAwareness === 'on',
+      profileWindowMs: settings.resourceProfileWindowMinutes * minuteMs,
+      profileTtlMs: settings.resourceProfileTtlMs,
+      memoryHeadroomBytes: settings.resourceMemoryHeadroomMb * megabyte,
+      systemMemoryHeadroomBytes: settings.resourceSystemMemoryHeadroomMb * megabyte,
+      timeHeadroomMs: settings.resourceTimeHeadroomMs,
+    },
   };
 }
 

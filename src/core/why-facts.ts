@@ -7,6 +7,7 @@ export const reasonCodes = {
   'put-back': 'A worker took it and gave it back uncharged.',
   'payload-newer':
     'A worker with older code than its input took it and gave it back for one with newer code.',
+  'not-admitted': 'There was not enough memory or time left where it was about to start.',
   'queue-paused': 'Its queue is paused.',
   'waits-for': 'It waits for another job to end.',
   'no-live-worker': 'No worker is alive.',
@@ -14,6 +15,7 @@ export const reasonCodes = {
   'no-worker-for-queue': 'No live worker serves its queue.',
   'no-worker-for-both': 'Some live workers have its handler and others serve its queue, but none does both.',
   'workers-not-taking': 'Every live worker that could run it is draining or on standby.',
+  'no-lane': 'No live worker has a lane of the kind that it runs in.',
   'runs-alone': 'Workers died under it, so it runs with nothing beside it.',
   'waiting-behind': 'Other due jobs stand before it.',
   'slots-busy': 'It is the next, and every slot of the workers that could run it is busy.',
@@ -53,6 +55,10 @@ export interface WhyWorker {
   readonly running: number;
   readonly isDraining: boolean;
   readonly isStandby: boolean;
+  /** Names of handlers that wait for a lane of a kind of which this worker has none that is well, with the kind. */
+  readonly withoutLane: Readonly<Record<string, string>>;
+  /** Names of handlers that it does not start for now, with the reason in words. */
+  readonly notAdmitted: Readonly<Record<string, string>>;
 }
 
 export interface WhyFailure {

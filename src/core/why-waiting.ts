@@ -57,12 +57,8 @@ function pendingReasons({ job, nowMs, isQueuePaused }: WhyFacts): Reason[] {
     reasons.push({ code: 'not-due', sentence, numbers: { dueInMs }, nextChangeAtMs });
   }
   if (job.reason !== null) {
-    const isNewer = job.reason.startsWith('payload-newer');
     reasons.push({
-      code: isNewer ? 'payload-newer' : 'put-back',
-      sentence: isNewer
-        ? `It waits for a worker with newer code: ${job.reason.replace(/^payload-newer:? */, '')}.`
-        : `A worker gave it back, uncharged: ${job.reason}.`,
+      ...putBackReason(job.reason),
       numbers: dueInMs > 0 ? { dueInMs } : {},
       nextChangeAtMs,
     });
@@ -78,6 +74,13 @@ function pendingReasons({ job, nowMs, isQueuePaused }: WhyFacts): Reason[] {
     });
   }
   return reasons;
+}
+
+function putBackReason(reason: string): Pick<Reason, 'code' | 'sentence'> {
+  const [, code, text] = /^(payload-newer|not-admitted):? *(.*)$/s.exec(reason) ?? [];
+  if (code === 'payload-newer') return { code, sentence: `It waits for a worker with newer code: ${text}.` };
+  if (code === 'not-admitted') return { code, sentence: `A worker gave it back, uncharged: ${text}.` };
+  return { code: 'put-back', sentence: `A worker gave it back, uncharged: ${reason}.` };
 }
 
 /** What stands between a job that is due and a slot. */
@@ -154,6 +157,8 @@ function workerReasons(facts: WhyFacts): Reason[] {
     const sentence = `${count(knowing, 'live worker')} with a handler "${job.name}" and ${serving} that ${serving === 1 ? 'serves' : 'serve'} queue "${job.queue}": none does both.`;
     return reason('no-worker-for-both', sentence, { knowing, serving });
   }
+  const bar = able.some(isTaking) ? laneReason(able.filter(isTaking), job.name) : null;
+  if (bar !== null) return reason(bar.code, bar.sentence, { able: able.length });
   if (able.some(isTaking)) return [];
   const draining = able.filter(({ isDraining }) => isDraining).length;
   const standby = able.length - draining;
@@ -167,6 +172,30 @@ function workerReasons(facts: WhyFacts): Reason[] {
     { able: able.length, draining, standby },
   );
 }
+
+/** What keeps every one of these workers, which take jobs, from starting it; null: one may. */
+function laneReason(
+  workers: readonly WhyWorker[],
+  name: string,
+): { readonly code: Reason['code']; readonly sentence: string } | null {
+  const barred = workers.map(({ id, withoutLane, notAdmitted }) => {
+    const kind = own(withoutLane, name);
+    const denied = own(notAdmitted, name);
+    return kind === undefined && denied === undefined ? null : { id, kind, denied };
+  });
+  const [first] = barred;
+  if (first == null || barred.some((bar) => bar === null)) return null;
+  const others = workers.length === 1 ? '' : `, nor can ${count(workers.length - 1, 'other')}`;
+  if (first.denied !== undefined) {
+    const sentence = `Worker ${first.id} does not start it for now${others}: ${first.denied}.`;
+    return { code: 'not-admitted', sentence };
+  }
+  const sentence = `It runs in a ${first.kind} lane, and worker ${first.id} has none that takes work${others}.`;
+  return { code: 'no-lane', sentence };
+}
+
+const own = (record: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
 
 const couldRun = ({ handlers, queues }: WhyWorker, { job }: WhyFacts): boolean =>
   handlers.includes(job.name) && isServed(queues, job.queue);

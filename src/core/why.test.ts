@@ -10,7 +10,7 @@ const job: WhyJob = {
 };
 const worker: WhyWorker = {
   ...{ id: 'w', queues: ['q'], handlers: ['work'], concurrency: 2, running: 0 },
-  ...{ isDraining: false, isStandby: false },
+  ...{ isDraining: false, isStandby: false, withoutLane: {}, notAdmitted: {} },
 };
 const facts: WhyFacts = {
   ...{ nowMs: 1_000, job, isQueuePaused: false, waitsFor: [], ahead: 0, workers: [worker] },
@@ -39,6 +39,29 @@ describe('why a job is where it is', () => {
       numbers: { able: 2, draining: 1, standby: 1 },
     });
     expect(codes({ workers: [...workers, worker] })).toEqual(['about-to-run']);
+  });
+
+  it('tells of workers that have its handler but no lane for it, or do not admit it', () => {
+    const without = { ...worker, withoutLane: { work: 'process' } };
+    expect(whyReasons({ ...facts, workers: [without, { ...without, id: 'v' }] })[0]).toMatchObject({
+      code: 'no-lane',
+      sentence: 'It runs in a process lane, and worker w has none that takes work, nor can 1 other.',
+    });
+    const denying = { ...worker, notAdmitted: { work: '5 MB of memory were free' } };
+    expect(whyReasons({ ...facts, workers: [denying] })[0]).toMatchObject({
+      code: 'not-admitted',
+      sentence: 'Worker w does not start it for now: 5 MB of memory were free.',
+    });
+    expect(codes({ workers: [without, denying, worker] })).toEqual(['about-to-run']);
+    expect(codes({ workers: [{ ...worker, withoutLane: { other: 'process' } }] })).toEqual(['about-to-run']);
+  });
+
+  it('tells what a worker gave it back for when there was no room for it', () => {
+    const denied = { ...job, reason: 'not-admitted: 5 MB of memory were free' };
+    expect(whyReasons({ ...facts, job: denied })[0]).toMatchObject({
+      code: 'not-admitted',
+      sentence: 'A worker gave it back, uncharged: 5 MB of memory were free.',
+    });
   });
 
   it('says "at least" where the count stops', () => {

@@ -4,6 +4,7 @@ import type { Logger } from '../internal/logger.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { Storage } from '../storage/storage.js';
+import type { AdmissionSettings } from './admission/admission.js';
 import type { ContextPorts } from './attempt-context.js';
 import type { LaneSettings } from './lanes/plan-lanes.js';
 
@@ -41,4 +42,5 @@ export interface WorkerSettings {
   readonly lanes: LaneSettings;
   /** All settings of the client, for a child that makes a client of its own from a config. */
   readonly values: SettingValues;
+  readonly admission: AdmissionSettings;
 }

@@ -93,11 +93,12 @@ export class Runner {
     this.#sweeper = null;
   }
 
-  fill(buffer: Buffer): void {
+  /** Starts what is buffered where slots are free; what `admits` refuses is the caller's again. */
+  fill(buffer: Buffer, admits: (job: ClaimedJob) => boolean): void {
     while (this.free > 0) {
       const next = buffer.shift();
       if (next === undefined) return;
-      this.start(next);
+      if (admits(next.job)) this.start(next);
     }
   }
 

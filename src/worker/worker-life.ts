@@ -10,6 +10,7 @@ import { noBudgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
+import { Admission } from './admission/admission.js';
 import type { Attempt } from './attempt.js';
 import { AttemptLog } from './attempt-log.js';
 import { Buffer } from './buffer.js';
@@ -51,6 +52,8 @@ export interface LifeOptions {
   readonly laneSources: readonly LaneSource[];
   /** Most jobs at once over all kinds; null: what the slots of each kind allow. */
   readonly cap: number | null;
+  /** The time of this run is over then, monotonic ms: nothing starts that could not end before. Null: it has no end. */
+  readonly endsAtMs: number | null;
   /** Claims may be made. */
   readonly isOpen: () => boolean;
   readonly state: () => string;
@@ -71,8 +74,7 @@ export class WorkerLife {
   readonly #plan: ClaimPlan;
   readonly #knownQueues: KnownQueues | null;
   readonly #lanes: readonly LaneGroup[];
-  /** Names of handlers by the kind of slot they need. */
-  readonly #namesOf: ReadonlyMap<LaneKind, readonly string[]>;
+  readonly #admission: Admission;
   readonly #buffer: Buffer;
   readonly #outbox = new Outbox();
   readonly #depth: BufferDepth;
@@ -93,7 +95,7 @@ export class WorkerLife {
     this.#buffer = new Buffer(queues.order === 'strict' ? queues.queues : null);
     this.#depth = new BufferDepth(options.inlineWidth);
     this.#log = new AttemptLog(storage, host.logger);
-    this.#namesOf = namesByKind(host.definitions);
+    this.#admission = this.#createAdmission();
     const ports = this.#lanePorts();
     this.#lanes = options.laneSources.map((source) => new LaneGroup(source.kind, source.create(ports)));
     this.runner = this.#createRunner(ports);
@@ -137,6 +139,7 @@ export class WorkerLife {
     this.runner.open();
     this.#pulse.start();
     this.#knownQueues?.open();
+    await this.#admission.open();
     this.#status = setInterval(() => this.#tick(), statusEveryMs);
     // What waits already needs no wake-up, for which a server makes a connection of its own first.
     this.exchange.wake();
@@ -173,7 +176,7 @@ export class WorkerLife {
     this.#knownQueues?.close();
     await this.exchange.drain(signal);
     await this.exchange.close(signal);
-    await this.#log.flushBeforeSettle();
+    await Promise.all([this.#log.flushBeforeSettle(), this.#admission.close()]);
     await this.#watch?.[Symbol.asyncDispose]();
     this.#report('STOPPED');
     await Promise.all([
@@ -213,6 +216,22 @@ export class WorkerLife {
     };
   }
 
+  #createAdmission(): Admission {
+    const { host, storage, workerId, endsAtMs } = this.#options;
+    const { admission: settings, workerTtlMs } = host.settings;
+    return new Admission({
+      settings,
+      storage,
+      workerId,
+      workerTtlMs,
+      namesOf: namesByKind(host.definitions),
+      kindOf: (name) => this.#kindOf(name),
+      endsAtMs,
+      random: host.random ?? Math.random,
+      logger: host.logger,
+    });
+  }
+
   #createRunner(ports: LanePorts): Runner {
     const { host, storage, inlineWidth } = this.#options;
     return new Runner({
@@ -227,12 +246,12 @@ export class WorkerLife {
       onStart: (attempt) => this.#started(attempt),
       onEnd: (attempt, settlement) => this.#ended(attempt, settlement),
       onRoom: () => this.#noteRoom(),
-      onUsage: () => undefined,
+      onUsage: (attempt, usage) => this.#admission.used(attempt, usage),
     });
   }
 
   #createPlan(): CreatedPlan {
-    const { host, options, storage, inlineWidth } = this.#options;
+    const { host, options, storage } = this.#options;
     return createPlan({
       selection: options.queues,
       storage,
@@ -241,8 +260,8 @@ export class WorkerLife {
       kinds: ['inline', ...this.#lanes.map(({ kind }) => kind)],
       kindOf: (name) => this.#kindOf(name),
       room: (kind) => this.#room(kind),
-      names: (kind) => this.#namesOf.get(kind) ?? [],
-      isServing: (kind) => (kind === 'inline' ? inlineWidth : (this.#groupOf(kind)?.size ?? 0)) > 0,
+      names: (kind) => this.#admission.gate.names(kind),
+      isServing: (kind) => this.#isServing(kind),
       isClosed: () => !this.#options.isOpen() || this.#adminState !== 'active',
       lone: () => {
         if (!this.#loneRun.isExclusive) return null;
@@ -335,7 +354,8 @@ export class WorkerLife {
       return laneRoom(Math.min(this.#groupOf(kind)?.free ?? 0, left - this.#buffer.size));
     const forLanes = this.#lanes.filter(({ kind: other }) => this.#plan.wantsFor(other));
     const free = Math.min(this.runner.free, left - sum(forLanes.map((group) => group.free)));
-    return inlineRoom({ free, buffered: this.#buffer.size, target: this.#depth.target });
+    const target = this.#admission.gate.isGuarded ? 0 : this.#depth.target;
+    return inlineRoom({ free, buffered: this.#buffer.size, target });
   }
 
   #claimed(jobs: readonly ClaimedJob[], claim: PlannedClaim): void {
@@ -344,7 +364,7 @@ export class WorkerLife {
     if (claim.alone) this.#loneRun.noteClaimed(jobs.length);
     else if (inline.length > 0 && inline.length >= inlineLimit(claim)) this.#depth.grow();
     this.#buffer.add(inline, monotonicMs());
-    if (this.#options.isOpen()) this.runner.fill(this.#buffer);
+    if (this.#options.isOpen()) this.#fill();
     else this.returnBuffer('worker-stopping');
     if (jobs.length === 0) this.#look();
   }
@@ -356,14 +376,34 @@ export class WorkerLife {
     for (const job of jobs) {
       if (this.#kindOf(job.name) === 'inline') inline.push(job);
       else if (!this.#options.isOpen()) this.#putBack([job], 'worker-stopping');
-      else if (this.runner.hasSlotFor(job)) this.runner.start({ job, claimedAtMs: monotonicMs() });
-      else this.#putBack([job], 'its lane was lost before it could start');
+      else if (this.runner.hasSlotFor(job)) {
+        if (this.#admits(job)) this.runner.start({ job, claimedAtMs: monotonicMs() });
+      } else this.#putBack([job], 'its lane was lost before it could start');
     }
     return inline;
   }
 
+  #fill(): void {
+    this.runner.fill(this.#buffer, (job) => this.#admits(job));
+  }
+
+  /** Whether it may start; else it is put back, with the reason for `why`. */
+  #admits(job: ClaimedJob): boolean {
+    const decision = this.#admission.judge(job.name, this.runner.size === 0);
+    if (decision.admit) return true;
+    const { id, token } = job;
+    const random = this.#options.host.random ?? Math.random;
+    const delayMs = Math.round(decision.retryInMs * (1 + random()));
+    this.#send({ id, token, kind: 'put-back', delayMs, reason: `not-admitted: ${decision.sentence}` }, job);
+    return false;
+  }
+
   #kindOf(name: string): LaneKind {
     return this.#options.host.definitions.get(name)?.lane ?? 'inline';
+  }
+
+  #isServing(kind: LaneKind): boolean {
+    return (kind === 'inline' ? this.#options.inlineWidth : (this.#groupOf(kind)?.size ?? 0)) > 0;
   }
 
   #groupOf(kind: LaneKind): LaneGroup | undefined {
@@ -380,13 +420,14 @@ export class WorkerLife {
   #ended(attempt: Attempt, settlement: Settlement | null): void {
     const durationMs = monotonicMs() - attempt.startedAtMs;
     this.#depth.observe(durationMs);
+    this.#admission.ended(attempt, settlement, durationMs);
     if (settlement === null) this.#options.counts.add('lease-lost');
     else if (attempt.isSettled) this.#settled([{ settlement, job: attempt.job, durationMs }], ['done']);
     else this.#send(settlement, attempt.job, durationMs);
   }
 
   #noteRoom(): void {
-    if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.runner.fill(this.#buffer);
+    if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.#fill();
     this.exchange.poke();
     this.#look();
   }
@@ -437,6 +478,7 @@ export class WorkerLife {
 
   #tick(): void {
     this.#report(this.#options.state());
+    void this.#admission.refresh();
     if (this.#options.isOpen()) void this.exchange.peekIfStale(statusEveryMs);
     this.#look();
   }
@@ -445,8 +487,26 @@ export class WorkerLife {
     const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
     const { peakLagMs: peakLoopLagMs } = this.#pulse;
     const [buffered, unacknowledged] = [this.#buffer.size, this.#outbox.size];
-    const details = { rssBytes, heapBytes, peakLoopLagMs, buffered, unacknowledged };
+    const details = {
+      rssBytes,
+      heapBytes,
+      peakLoopLagMs,
+      buffered,
+      unacknowledged,
+      ...this.#barred(),
+    };
     this.link.report({ state, running: this.runner.size, jobsDone: this.#options.counts.ended, details });
+  }
+
+  /** Handlers whose jobs do not start here for now, for `why`; nothing where all do. */
+  #barred(): Record<string, Record<string, string>> {
+    const notAdmitted = this.#admission.gate.held;
+    const kinds = [...this.#options.host.definitions].map(([name, { lane }]) => [name, lane] as const);
+    const withoutLane = Object.fromEntries(kinds.filter(([, kind]) => !this.#isServing(kind)));
+    return {
+      ...(Object.keys(notAdmitted).length === 0 ? {} : { notAdmitted }),
+      ...(Object.keys(withoutLane).length === 0 ? {} : { withoutLane }),
+    };
   }
 
   async #renewNow(attempt: Attempt): Promise<boolean> {

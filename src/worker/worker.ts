@@ -105,6 +105,7 @@ export class Worker extends Service {
         inlineWidth: lanes.sizes.inline,
         laneSources: lanes.sources,
         cap: lanes.sizes.cap,
+        endsAtMs: null,
         isOpen: () => this.#lifecycle === 'RUNNING' || this.#lifecycle === 'RECONNECTING',
         state: () => this.#lifecycle,
         onRegistered: resolve,

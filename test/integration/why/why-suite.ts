@@ -109,6 +109,26 @@ export function whySuite(name: Engine): void {
       );
     });
 
+    it('there was no room for it where it was about to start', async () => {
+      const denied = 'not-admitted: it needs about 300 MB, 200 MB of memory were free';
+      const id = await ended({ kind: 'put-back', delayMs: MINUTE, reason: denied });
+      expect((await reason(id, 'not-admitted')).sentence).toBe(
+        'A worker gave it back, uncharged: it needs about 300 MB, 200 MB of memory were free.',
+      );
+    });
+
+    it('no worker has a lane of its kind, or starts it for now', async () => {
+      const queue = stage.queue();
+      const id = await stage.add(queue);
+      const details = { withoutLane: { work: 'process' } };
+      await using _one = await alive({ queues: [queue], details });
+      expect((await reason(id, 'no-lane')).sentence).toMatch(
+        /^It runs in a process lane, and worker .* has none/,
+      );
+      await using _two = await alive({ queues: ['*', '!other'] });
+      expect(codes(await why(id))).toEqual(['about-to-run']);
+    });
+
     it('its queue is paused', async () => {
       const queue = stage.queue();
       await using _ = await alive({ queues: [queue] });

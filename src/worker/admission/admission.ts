@@ -1,0 +1,96 @@
+import { hostname } from 'node:os';
+import type { AdmissionDecision, AdmissionRules } from '../../core/admission.js';
+import type { LaneKind } from '../../core/lane-kind.js';
+import { readTextBelow } from '../../internal/cgroup-levels.js';
+import type { Logger } from '../../internal/logger.js';
+import { readSystemMemory } from '../../internal/system-memory.js';
+import type { Settlement } from '../../storage/settlement.js';
+import type { Storage } from '../../storage/storage.js';
+import type { Attempt } from '../attempt.js';
+import type { LaneUsage } from '../lanes/lane.js';
+import { AdmissionGate } from './admission-gate.js';
+import { HandlerProfiles } from './handler-profiles.js';
+import { Neighbours } from './neighbours.js';
+
+export interface AdmissionSettings extends AdmissionRules {
+  /** Whether what handlers need is judged by their recent attempts. */
+  readonly asksProfiles: boolean;
+  /** Whether the memory of the machine is asked. */
+  readonly asksSystem: boolean;
+  readonly profileWindowMs: number;
+  readonly profileTtlMs: number;
+}
+
+export interface AdmissionOptions {
+  readonly settings: AdmissionSettings;
+  readonly storage: Storage;
+  readonly workerId: string;
+  readonly workerTtlMs: number;
+  readonly namesOf: ReadonlyMap<LaneKind, readonly string[]>;
+  readonly kindOf: (name: string) => LaneKind;
+  readonly endsAtMs: number | null;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** The gate of a worker, with what feeds it. */
+export class Admission {
+  readonly gate: AdmissionGate;
+  readonly #options: AdmissionOptions;
+  readonly #profiles: HandlerProfiles;
+  readonly #neighbours: Neighbours;
+
+  constructor(options: AdmissionOptions) {
+    const { settings, storage, workerId, workerTtlMs, namesOf, logger } = options;
+    this.#options = options;
+    this.#profiles = new HandlerProfiles({
+      storage,
+      names: [...namesOf.values()].flat(),
+      windowMs: settings.profileWindowMs,
+      ttlMs: settings.profileTtlMs,
+      logger,
+    });
+    this.#neighbours = new Neighbours({ storage, workerId, host: hostname(), ttlMs: workerTtlMs, logger });
+    const readText = readTextBelow('/');
+    this.gate = new AdmissionGate({
+      ...options,
+      rules: settings,
+      profiles: settings.asksProfiles ? this.#profiles : null,
+      readMemory: () => (settings.asksSystem ? readSystemMemory(readText) : null),
+      ownBytes: () => process.memoryUsage.rss(),
+      ownMaxBytes: null,
+      hasNeighbours: () => this.#neighbours.any,
+    });
+  }
+
+  /** A run with an end waits for what is known of its jobs; any other finds out while it works. */
+  async open(): Promise<void> {
+    const known = this.refresh();
+    if (this.#options.endsAtMs !== null) await known;
+  }
+
+  /** Called now and then. Never rejects. */
+  async refresh(): Promise<void> {
+    await Promise.all([this.#profiles.refresh(), this.#neighbours.refresh()]);
+  }
+
+  /** Whether it may start now. `isIdle`: nothing runs here. */
+  judge(name: string, isIdle: boolean): AdmissionDecision {
+    return this.gate.judge(name, isIdle);
+  }
+
+  /** Attempts that failed, timed out or were killed teach as well; only one that was given back untried does not. */
+  ended({ job, abortCause }: Attempt, settlement: Settlement | null, durationMs: number): void {
+    if (settlement?.kind === 'put-back' && abortCause === null) return;
+    this.#profiles.observe(job.name, durationMs);
+  }
+
+  used({ job }: Attempt, { peakRssBytes }: LaneUsage): void {
+    this.#profiles.observeMemory(job.name, peakRssBytes);
+  }
+
+  /** Never rejects. */
+  close(): Promise<void> {
+    return this.#profiles.close();
+  }
+}
