@@ -2,7 +2,8 @@ import type { ClaimRequest } from '../claimed-job.js';
 import type { Connection } from './connection.js';
 import type { Kind } from './kinds.js';
 import { QueueServing } from './queue-serving.js';
-import { type Chosen, Turns } from './streams.js';
+import type { Chosen } from './streams.js';
+import { Turns } from './turns.js';
 import { Usage } from './usage.js';
 
 /** How often a claim goes on to lines that it didn't remember before it answers with less than it was asked for. */

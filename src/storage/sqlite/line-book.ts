@@ -106,11 +106,12 @@ export class LineBook {
 
   /** Writes down who was served, and keeps it: only inside a write transaction. */
   keepTurns(turns: ReadonlyMap<Gate, number>): void {
-    for (const [gate, turn] of turns) {
-      gate.served = turn;
-      this.lastTurn = Math.max(this.lastTurn, turn);
-      this.#db.run(sql.setServed, turn, gate.id);
-    }
+    if (turns.size === 0) return;
+    const inOrder = [...turns].sort(([, a], [, b]) => a - b);
+    const [[, first]] = inOrder as [[Gate, number]];
+    for (const [at, [gate]] of inOrder.entries()) gate.served = first + at;
+    this.lastTurn = first + inOrder.length;
+    this.#db.run(sql.setServed, first, JSON.stringify(inOrder.map(([{ id }]) => id)));
   }
 
   /** What was learned inside a transaction that is rolled back was never true. */

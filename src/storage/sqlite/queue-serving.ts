@@ -1,5 +1,6 @@
 import { dueOfKinds } from './candidates.js';
 import type { Connection } from './connection.js';
+import { GroupStream, groupStreams } from './group-stream.js';
 import { Heap } from './heap.js';
 import type { Kind } from './kinds.js';
 import { aloneLine, ordinary } from './line-book.js';
@@ -7,15 +8,14 @@ import { firstOfStretch } from './queries/metered.js';
 import {
   type Chosen,
   firstReady,
-  GroupStream,
   isBefore,
   LineStream,
   OrdinaryStream,
   type Serving,
   type Stream,
-  type Turns,
 } from './streams.js';
 import type { Stretch } from './stretches.js';
+import type { Turns } from './turns.js';
 import type { Usage } from './usage.js';
 
 export interface ServingOptions {
@@ -32,25 +32,25 @@ export interface ServingOptions {
 /** One claim's choice of what may run of one queue, in the order of `streams.ts`. */
 export class QueueServing {
   readonly #options: ServingOptions;
-  readonly #lines: readonly LineStream[];
+  readonly #serving: Serving;
   readonly #streams: Heap<Stream>;
+  /** There are jobs beside ordinary ones that may run. */
+  readonly hasLines: boolean;
   #isOver = false;
 
   /** @param limit how many jobs will be chosen at most */
   constructor(options: ServingOptions, limit: number) {
     this.#options = options;
-    const stretches = this.#waiting();
-    const serving: Serving = { ...options, step: Math.ceil((1.25 * limit) / (stretches.length + 1)) + 1 };
-    this.#lines = stretches.map((stretch) => new LineStream(stretch, serving));
-    const streams = this.#inTurns();
+    const waiting = this.#waiting();
+    const step = Math.ceil((1.25 * limit) / (waiting.length + 1)) + 1;
+    this.#serving = { ...options, step, read: [] };
+    this.hasLines = waiting.length > 0;
+    const streams = this.#inTurns(waiting);
     const plain = options.kinds.filter(({ requires }) => requires === null);
-    if (plain.length > 0) streams.push(this.#ordinary(plain, serving, limit));
+    if (plain.length > 0) streams.push(this.#ordinary(plain, limit));
+    const [first] = streams;
+    if (first instanceof GroupStream) first.isOnly = streams.length === 1;
     this.#streams = new Heap(streams, isBefore);
-  }
-
-  /** There are jobs beside ordinary ones that may run. */
-  get hasLines(): boolean {
-    return this.#lines.length > 0;
   }
 
   /** A job could run that may not be chosen any more, since no slot is free for it: nothing goes past it. */
@@ -77,8 +77,7 @@ export class QueueServing {
   remember(): void {
     const { db, isAlone } = this.#options;
     if (isAlone) return;
-    for (const line of this.#lines) {
-      if (!line.wasRead) continue;
+    for (const line of this.#serving.read) {
       const { kind, line: ofStretch, rank } = line.stretch;
       const place = [kind.queueId, kind.id, ofStretch.id, rank] as const;
       const head = line.left ?? db.get<{ dueAt: number; id: string }>(firstOfStretch, ...place);
@@ -87,11 +86,14 @@ export class QueueServing {
   }
 
   /** Keys of a group take turns; not those of jobs that must run alone, which are few and seldom. */
-  #inTurns(): Stream[] {
+  #inTurns(waiting: readonly Stretch[]): Stream[] {
     const { isAlone, turns } = this.#options;
-    if (isAlone) return [...this.#lines];
-    const [grouped, single] = [this.#lines.filter(hasGate), this.#lines.filter((line) => !hasGate(line))];
-    return [...GroupStream.over(grouped, turns), ...single];
+    const inGroups = isAlone ? [] : waiting.filter(hasGate);
+    const others = isAlone ? waiting : waiting.filter((stretch) => !hasGate(stretch));
+    return [
+      ...groupStreams(inGroups, { serving: this.#serving, turns }),
+      ...others.map((stretch) => new LineStream(stretch, this.#serving)),
+    ];
   }
 
   /** Lines that are due and have room. */
@@ -106,11 +108,12 @@ export class QueueServing {
     return waiting;
   }
 
-  #ordinary(kinds: readonly Kind[], serving: Serving, limit: number): OrdinaryStream {
+  #ordinary(kinds: readonly Kind[], limit: number): OrdinaryStream {
     const { db, nowMs, isAlone, usage, queue } = this.#options;
     const line = isAlone ? aloneLine(ordinary.id) : ordinary.id;
-    return new OrdinaryStream(dueOfKinds(db, kinds, { line, nowMs, limit }), serving, usage.isMetered(queue));
+    const jobs = dueOfKinds(db, kinds, { line, nowMs, limit });
+    return new OrdinaryStream(jobs, this.#serving, usage.isMetered(queue));
   }
 }
 
-const hasGate = ({ stretch }: LineStream): boolean => stretch.line.gate !== null;
+const hasGate = ({ line }: Stretch): boolean => line.gate !== null;

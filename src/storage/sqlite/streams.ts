@@ -9,10 +9,10 @@
  * A stream is read when its turn comes and not before: until then it stands at its best possible place. What a claim
  * takes only ever uses up room, so what does not fit once is not looked at again by the same claim.
  */
-import { type Candidate, dueOfRank } from './candidates.js';
+import { type Candidate, dueOfRank, type Place } from './candidates.js';
 import type { Connection } from './connection.js';
-import { Heap } from './heap.js';
-import { aloneLine, type Gate, type Line, ordinary } from './line-book.js';
+import type { Heap } from './heap.js';
+import { aloneLine, type Line, ordinary } from './line-book.js';
 import type { Stretch } from './stretches.js';
 import type { Usage } from './usage.js';
 
@@ -29,11 +29,12 @@ export interface Serving {
   readonly queue: number;
   readonly nowMs: number;
   readonly usage: Usage;
-  readonly turns: Turns;
   /** Of jobs that must run alone. */
   readonly isAlone: boolean;
   /** How many jobs of a line are read at a time. */
   readonly step: number;
+  /** Those of which jobs were read. */
+  readonly read: LineStream[];
 }
 
 export interface Stream {
@@ -51,7 +52,7 @@ export interface Stream {
 /** Before every id. */
 const noId = '';
 
-export function isBefore(a: Stream, b: Stream): boolean {
+export function isBefore(a: Place, b: Place): boolean {
   if (a.rank !== b.rank) return a.rank < b.rank;
   return a.dueAt === b.dueAt ? a.id < b.id : a.dueAt < b.dueAt;
 }
@@ -65,30 +66,6 @@ export function firstReady<S extends Pick<Stream, 'look'>>(heap: Heap<S>): S | u
       heap.moveFirst();
       if (heap.first === first) return first;
     } else heap.dropFirst();
-  }
-}
-
-/** When which gate was last served, with what this claim adds; written down when its jobs are taken. */
-export class Turns {
-  readonly given = new Map<Gate, number>();
-  #last: number;
-
-  constructor(nowMs: number, last: number) {
-    // Finer than a millisecond, and never twice the same.
-    this.#last = Math.max(nowMs * 1024, last);
-  }
-
-  get last(): number {
-    return this.#last;
-  }
-
-  of(gate: Gate): number {
-    return this.given.get(gate) ?? gate.served;
-  }
-
-  give(gate: Gate): void {
-    this.#last += 1;
-    this.given.set(gate, this.#last);
   }
 }
 
@@ -144,11 +121,6 @@ export class LineStream implements Stream {
     this.#serving = serving;
   }
 
-  /** Some of its jobs were read, so what is known of the stretch may be put right. */
-  get wasRead(): boolean {
-    return this.#jobs !== undefined;
-  }
-
   /** The first job that was read and not taken. */
   get left(): Candidate | undefined {
     this.#first ??= this.#next();
@@ -177,119 +149,10 @@ export class LineStream implements Stream {
   }
 
   #dueJobs(): Iterator<Candidate> {
-    const { db, nowMs, isAlone, step } = this.#serving;
+    const { db, nowMs, isAlone, step, read } = this.#serving;
+    read.push(this);
     const line = isAlone ? aloneLine(this.#line.id) : this.#line.id;
     return dueOfRank(db, this.stretch.kind, { line, rank: this.rank, nowMs, step });
-  }
-}
-
-/** The lines of one gate at one rank. */
-class Key {
-  readonly gate: Gate;
-  readonly lines: LineStream[] = [];
-  #heap: Heap<LineStream> | undefined;
-
-  constructor(gate: Gate) {
-    this.gate = gate;
-  }
-
-  get first(): LineStream {
-    this.#heap ??= new Heap(this.lines, isBefore);
-    return (this.#heap.first ?? this.lines[0]) as LineStream;
-  }
-
-  look(): boolean {
-    this.#heap ??= new Heap(this.lines, isBefore);
-    return firstReady(this.#heap) !== undefined;
-  }
-}
-
-/** Where a key stood when it was last looked at, which is never behind where it stands. */
-class KeyPlace implements Pick<Stream, 'look'> {
-  readonly key: Key;
-  readonly #turns: Turns;
-  served: number;
-  dueAt: number;
-  id: string;
-
-  constructor(key: Key, turns: Turns) {
-    this.key = key;
-    this.#turns = turns;
-    this.served = turns.of(key.gate);
-    this.dueAt = key.first.dueAt;
-    this.id = key.first.id;
-  }
-
-  look(): boolean {
-    if (!this.key.look()) return false;
-    this.served = this.#turns.of(this.key.gate);
-    this.dueAt = this.key.first.dueAt;
-    this.id = this.key.first.id;
-    return true;
-  }
-}
-
-const isDueBefore = (a: KeyPlace, b: KeyPlace): boolean =>
-  a.dueAt === b.dueAt ? a.id < b.id : a.dueAt < b.dueAt;
-
-const isServedBefore = (a: KeyPlace, b: KeyPlace): boolean =>
-  a.served === b.served ? isDueBefore(a, b) : a.served < b.served;
-
-/** The keys of one group at one rank: it stands where its first job stands, and gives the job of the key whose turn it is. */
-export class GroupStream implements Stream {
-  readonly rank: number;
-  readonly isMetered = true;
-  dueAt: number;
-  id = noId;
-  readonly #turns: Turns;
-  readonly #places: Heap<KeyPlace>;
-  readonly #order: Heap<KeyPlace>;
-
-  private constructor(rank: number, keys: readonly Key[], turns: Turns) {
-    this.rank = rank;
-    this.#turns = turns;
-    this.#places = new Heap(
-      keys.map((key) => new KeyPlace(key, turns)),
-      isDueBefore,
-    );
-    this.#order = new Heap(
-      keys.map((key) => new KeyPlace(key, turns)),
-      isServedBefore,
-    );
-    this.dueAt = this.#places.first?.dueAt ?? 0;
-  }
-
-  /** Streams over lines that all belong to groups. */
-  static over(lines: readonly LineStream[], turns: Turns): GroupStream[] {
-    const groups = new Map<string, Map<number, Key>>();
-    for (const line of lines) {
-      const gate = line.stretch.line.gate as Gate;
-      const name = `${line.rank} ${gate.group}`;
-      const keys = groups.get(name) ?? new Map<number, Key>();
-      groups.set(name, keys);
-      const key = keys.get(gate.id) ?? new Key(gate);
-      keys.set(gate.id, key);
-      key.lines.push(line);
-    }
-    return [...groups.values()].map((keys) => {
-      const [first] = keys.values();
-      return new GroupStream(first?.lines[0]?.rank ?? 0, [...keys.values()], turns);
-    });
-  }
-
-  look(): boolean {
-    const place = firstReady(this.#places);
-    if (place === undefined) return false;
-    ({ dueAt: this.dueAt, id: this.id } = place);
-    return true;
-  }
-
-  take(): Chosen {
-    // There is one: a look has found a key with a job that may run.
-    const { key } = firstReady(this.#order) as KeyPlace;
-    const chosen = key.first.take();
-    this.#turns.give(key.gate);
-    return chosen;
   }
 }
 

@@ -25,8 +25,9 @@ export const insertGate = 'insert into gates (grp, key) values (?, ?) returning 
 export const servedOf = `
   select g.id, g.served from json_each(?) wanted cross join gates g on g.id = wanted.value`;
 
-/** By primary key. */
-export const setServed = 'update gates set served = ? where id = ?';
+/** By primary keys, of a JSON array of numbers in the order in which they were served. */
+export const setServed = `
+  update gates set served = ? + wanted.key from json_each(?) wanted where gates.id = wanted.value`;
 
 /** Index lines_terms. */
 export const lineOf = `
