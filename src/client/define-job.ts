@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { resolveBackoff } from '../core/backoff.js';
+import { parseLabels } from '../core/job-bounds.js';
 import { defaultLane, parseJobLane } from '../core/job-lane.js';
 import { parseJobName } from '../core/job-name.js';
 import { parseTags } from '../core/job-tags.js';
@@ -7,6 +8,7 @@ import { defaultPriority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { parseDuration } from '../internal/duration.js';
+import { unbounded } from '../storage/job-limit.js';
 import { brandDefinition, type JobDefinition, type Upcast } from './job-definition.js';
 import type {
   HandlerResult,
@@ -14,6 +16,7 @@ import type {
   JobOptionsWithSchema,
   OutputOf,
 } from './job-options.js';
+import { costOption, resolveLimit } from './limit-option.js';
 import { OptionProblems } from './option-problems.js';
 import type { Outcome } from './outcomes.js';
 import { isStandardSchema } from './schema.js';
@@ -33,6 +36,9 @@ const known = [
   'timeout',
   'lane',
   'unique',
+  'limit',
+  'cost',
+  'requires',
   'retention',
   'run',
 ] as const;
@@ -106,6 +112,7 @@ function resolve(
 ): JobDefinition {
   const { input, output, queue, tags, upcast, priority, attempts, backoff, timeout, lane, retention, run } =
     given;
+  const { requires } = given;
   const optional = <T>(value: unknown, parse: () => T): T | undefined =>
     value === undefined ? undefined : problems.attempt(parse, undefined);
   if (run !== undefined && typeof run !== 'function') {
@@ -127,6 +134,9 @@ function resolve(
     lane: optional(lane, () => parseJobLane(lane)) ?? defaultLane,
     retentionMs: optional(retention, () => parseDuration(retention, { name: 'option "retention"' })) ?? null,
     unique: resolveUnique(given['unique'], problems),
+    limit: resolveLimit(given['limit'], problems),
+    cost: costOption(given['cost'], problems) ?? unbounded.cost,
+    requires: optional(requires, () => parseLabels(requires, 'option "requires"')) ?? unbounded.requires,
     ...(typeof run === 'function' ? { run: run as NonNullable<JobDefinition['run']> } : {}),
   };
 }

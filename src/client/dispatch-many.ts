@@ -8,7 +8,7 @@ import { type Dispatcher, refusal } from './dispatch.js';
 import { asyncSchema, enqueueWithinSync, queueWithin, txOf } from './dispatch-within.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle } from './job-handle.js';
-import { plainJob } from './job-template.js';
+import { isPlainTemplate, plainJob } from './job-template.js';
 import type { MaybePromise } from './schema.js';
 import type { StorageAccess } from './storage-access.js';
 
@@ -250,7 +250,7 @@ function checkEntry(entry: unknown, dispatcher: Dispatcher): MaybePromise<Checke
     );
   }
   const target = dispatcher.find(job);
-  const isPlain = options === undefined && target.template.unique === null;
+  const isPlain = options === undefined && isPlainTemplate(target.template);
   return isPlain ? dispatcher.prepareText(target, input) : dispatcher.prepare(job, input, options);
 }
 

@@ -4,6 +4,8 @@ import { resolveDispatch } from './dispatch-options.js';
 
 const id = '0199C0DE-7A11-7ABC-9DEF-0123456789AB';
 
+const job = { name: 'a', limit: null };
+
 describe('options of a dispatch', () => {
   it('are resolved', () => {
     expect(
@@ -18,7 +20,7 @@ describe('options of a dispatch', () => {
           idempotencyKey: 'k',
           after: [id, { id }],
         },
-        'a',
+        job,
       ),
     ).toEqual({
       id: id.toLowerCase(),
@@ -27,15 +29,28 @@ describe('options of a dispatch', () => {
       due: { inMs: 300_000 },
       maxAttempts: 2,
       unique: { key: null, scope: 'active', periodMs: 0 },
+      limit: undefined,
+      cost: undefined,
+      requires: undefined,
       idempotencyKey: 'k',
       after: { ids: [id.toLowerCase()], onFailure: 'bury' },
     });
   });
 
+  it('take over what they do not say of the limit of the definition, within its group', () => {
+    const limit = { group: 'smtp', max: 5, key: null };
+    const limitOf = (given: unknown) => resolveDispatch({ limit: given }, { name: 'a', limit }).limit;
+    expect(limitOf(undefined)).toBeUndefined();
+    expect(limitOf(false)).toBeNull();
+    expect(limitOf({ key: 'tenant' })).toEqual({ group: 'smtp', max: 5, key: 'tenant' });
+    expect(limitOf({ max: 2 })).toEqual({ group: 'smtp', max: 2, key: null });
+    expect(limitOf({ group: 'other' })).toEqual({ group: 'other', max: null, key: null });
+  });
+
   it('know an absolute time by a Date, a number or a text with its zone', () => {
     const atMs = Date.UTC(2030, 0, 31, 8);
     for (const runAt of [new Date(atMs), atMs, '2030-01-31T08:00:00Z', '2030-01-31T09:00+01:00']) {
-      expect(resolveDispatch({ runAt }, 'a').due).toEqual({ atMs });
+      expect(resolveDispatch({ runAt }, job).due).toEqual({ atMs });
     }
     for (const runAt of [
       new Date(Number.NaN),
@@ -46,13 +61,13 @@ describe('options of a dispatch', () => {
       'soon',
       9e15,
     ]) {
-      expect(() => resolveDispatch({ runAt }, 'a')).toThrow('runAt');
+      expect(() => resolveDispatch({ runAt }, job)).toThrow('runAt');
     }
   });
 
   it('keep the policy of failed parents, and none where there are no parents', () => {
-    expect(resolveDispatch({ after: { jobs: { id }, onFailure: 'run' } }, 'a').after?.onFailure).toBe('run');
-    expect(resolveDispatch({ after: [] }, 'a').after).toBeNull();
+    expect(resolveDispatch({ after: { jobs: { id }, onFailure: 'run' } }, job).after?.onFailure).toBe('run');
+    expect(resolveDispatch({ after: [] }, job).after).toBeNull();
   });
 
   it.each([
@@ -68,11 +83,20 @@ describe('options of a dispatch', () => {
     [{ idempotencyKey: 'k'.repeat(1001) }, 'option-invalid', 'idempotencyKey'],
     [{ attempts: 1.5 }, 'option-invalid', 'attempts'],
     [{ unique: 'yes' }, 'option-invalid', 'unique'],
+    [{ limit: 3 }, 'option-invalid', '{ group, max, key } or false'],
+    [{ limit: { key: 'a' } }, 'option-invalid', 'limit.group'],
+    [{ limit: { group: 'a b' } }, 'option-invalid', 'limit.group'],
+    [{ limit: { group: 'a', max: 0 } }, 'option-invalid', 'limit.max'],
+    [{ limit: { group: 'a', key: '' } }, 'option-invalid', 'limit.key'],
+    [{ limit: { group: 'a', key: () => 'b' } }, 'option-invalid', 'belongs in the definition'],
+    [{ limit: { group: 'a', maximum: 3 } }, 'option-unknown', 'limit.maximum'],
+    [{ cost: 0.5 }, 'option-invalid', 'cost'],
+    [{ requires: ['a b'] }, 'option-invalid', 'requires'],
     [[], 'option-invalid', 'an object'],
   ] as const)('refuse %j', (options, code, words) => {
-    expect(() => resolveDispatch(options, 'a')).toThrow(words);
+    expect(() => resolveDispatch(options, job)).toThrow(words);
     try {
-      resolveDispatch(options, 'a');
+      resolveDispatch(options, job);
     } catch (error) {
       expect(hasErrorCode(error, code)).toBe(true);
     }

@@ -1,3 +1,4 @@
+import { parseLabels } from '../core/job-bounds.js';
 import { parseTags } from '../core/job-tags.js';
 import { type Priority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
@@ -8,6 +9,7 @@ import type { FailedParentPolicy, NewJob } from '../storage/new-job.js';
 import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import { attemptsOption } from './define-job.js';
 import { dueOption } from './due-option.js';
+import { costOption, type DispatchLimit, type ResolvedLimit, resolveDispatchLimit } from './limit-option.js';
 import { OptionProblems } from './option-problems.js';
 import { type ResolvedUnique, resolveUnique, type UniqueOption } from './unique-option.js';
 
@@ -29,6 +31,12 @@ export interface DispatchOptions<Input = unknown> {
   /** Failed attempts after which it is buried. */
   readonly attempts?: number | undefined;
   readonly unique?: UniqueOption<Input> | undefined;
+  /** Instead of what its definition says of it, such as `{ key: tenant }`; false: none. */
+  readonly limit?: DispatchLimit | false | undefined;
+  /** Its weight against budgets. */
+  readonly cost?: number | undefined;
+  /** Labels that a worker must have, instead of those of its definition. */
+  readonly requires?: string | readonly string[] | undefined;
   /** The same key with the same job and input answers with the first job; with another input it is an error. */
   readonly idempotencyKey?: string | undefined;
   /**
@@ -79,6 +87,10 @@ export interface ResolvedDispatch {
   readonly maxAttempts: number | undefined;
   /** Undefined: the definition decides. Null: not unique. */
   readonly unique: ResolvedUnique | null | undefined;
+  /** Undefined: the definition decides. Null: none. */
+  readonly limit: ResolvedLimit | null | undefined;
+  readonly cost: number | undefined;
+  readonly requires: readonly string[] | undefined;
   readonly idempotencyKey: string | undefined;
   readonly after: NewJob['after'];
 }
@@ -92,6 +104,9 @@ const known = [
   'runAt',
   'attempts',
   'unique',
+  'limit',
+  'cost',
+  'requires',
   'idempotencyKey',
   'after',
   'tx',
@@ -100,11 +115,14 @@ const policies: readonly unknown[] = ['bury', 'cancel', 'run'] satisfies FailedP
 const longestIdempotencyKey = 1000;
 
 /** @throws MillraceError `option-unknown`, `option-invalid` with every problem at once */
-export function resolveDispatch(options: unknown, jobName: string): ResolvedDispatch {
-  const problems = new OptionProblems(`options of a dispatch of job "${jobName}"`);
+export function resolveDispatch(
+  options: unknown,
+  { name, limit }: { readonly name: string; readonly limit: ResolvedLimit | null },
+): ResolvedDispatch {
+  const problems = new OptionProblems(`options of a dispatch of job "${name}"`);
   const given = problems.takeObject(options);
   problems.checkKeys(given, known);
-  const { queue, tags, priority, attempts } = given;
+  const { queue, tags, priority, attempts, requires } = given;
   const resolved = {
     id: given['id'] === undefined ? undefined : idOption('option "id"', given['id'], problems),
     queue: queue === undefined ? undefined : problems.attempt(() => parseQueueName(queue), undefined),
@@ -114,6 +132,12 @@ export function resolveDispatch(options: unknown, jobName: string): ResolvedDisp
     due: dueOption(given, problems),
     maxAttempts: attempts === undefined ? undefined : attemptsOption(attempts, problems),
     unique: given['unique'] === undefined ? undefined : resolveUnique(given['unique'], problems),
+    limit: resolveDispatchLimit(given['limit'], limit, problems),
+    cost: costOption(given['cost'], problems),
+    requires:
+      requires === undefined
+        ? undefined
+        : problems.attempt(() => parseLabels(requires, 'option "requires"'), undefined),
     idempotencyKey: idempotencyOption(given['idempotencyKey'], problems),
     after: given['after'] === undefined ? null : afterOption(given['after'], problems),
   };

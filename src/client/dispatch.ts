@@ -56,7 +56,7 @@ export class Dispatcher {
    */
   prepare(job: JobDefinition | string, input: unknown, options?: object): MaybePromise<NewJob> {
     const { definition, template } = this.find(job);
-    const resolved = options === undefined ? undefined : resolveDispatch(options, template.name);
+    const resolved = options === undefined ? undefined : resolveDispatch(options, template);
     const payload = encodeInput(definition, input, this.#options.maxPayloadBytes);
     const build = (text: string): NewJob =>
       resolved === undefined

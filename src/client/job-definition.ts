@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ResolvedBackoff } from '../core/backoff.js';
 import type { JobLane } from '../core/job-lane.js';
 import type { JobContext } from './job-context.js';
+import type { ResolvedLimit } from './limit-option.js';
 import type { ResolvedUnique } from './unique-option.js';
 
 /** Makes of a payload what the next version of it is. */
@@ -39,6 +40,10 @@ export interface JobDefinition<
   /** Null: the system's retention. */
   readonly retentionMs: number | null;
   readonly unique: ResolvedUnique | null;
+  readonly limit: ResolvedLimit | null;
+  readonly cost: number;
+  /** Sorted. */
+  readonly requires: readonly string[];
   /** The code of the job; absent when it is only declared here and runs elsewhere. */
   run?(context: JobContext<Parsed>): unknown;
   /** Never set; carries the types. */

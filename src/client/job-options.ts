@@ -5,6 +5,7 @@ import type { Priority } from '../core/priority.js';
 import type { Duration } from '../internal/duration.js';
 import type { JobContext } from './job-context.js';
 import type { Upcast } from './job-definition.js';
+import type { LimitOption } from './limit-option.js';
 import type { Outcome } from './outcomes.js';
 import type { UniqueOption } from './unique-option.js';
 
@@ -35,6 +36,12 @@ export interface CommonJobOptions<Input> {
   readonly lane?: JobLane | undefined;
   /** At most one of the same at a time. @default false */
   readonly unique?: UniqueOption<Input> | undefined;
+  /** How many of its group run at once: `{ group: 'smtp', max: 5 }`. @default none */
+  readonly limit?: LimitOption<Input> | undefined;
+  /** Its weight against the budgets of its queue and group, 1 … 1,000,000. @default 1 */
+  readonly cost?: number | undefined;
+  /** Labels that a worker must have to run it, all of them; at most 10. @default none */
+  readonly requires?: string | readonly string[] | undefined;
   /** How long the job is kept once completed or cancelled. @default setting `retentionDays`, 7 days */
   readonly retention?: Duration | undefined;
 }

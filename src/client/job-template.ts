@@ -4,10 +4,10 @@ import { sha256Hex } from '../internal/hash.js';
 import { canonicalJson } from '../internal/json.js';
 import type { SettingValues } from '../internal/settings.js';
 import { uuidv7 } from '../internal/uuid.js';
-import { unbounded } from '../storage/job-limit.js';
 import type { NewJob } from '../storage/new-job.js';
 import type { ResolvedDispatch } from './dispatch-options.js';
 import { type JobDefinition, type RunnableJob, versionOf } from './job-definition.js';
+import { limitOf, type ResolvedLimit } from './limit-option.js';
 import { type ResolvedUnique, storableKey, uniqueKeyOf } from './unique-option.js';
 
 /** The settings that a definition falls back to. */
@@ -23,6 +23,9 @@ export interface JobTemplate {
   readonly maxAttempts: number;
   readonly retentionMs: number | null;
   readonly unique: ResolvedUnique | null;
+  readonly limit: ResolvedLimit | null;
+  readonly cost: number;
+  readonly requires: readonly string[];
 }
 
 const dueNow: NewJob['due'] = Object.freeze({ inMs: 0 });
@@ -37,6 +40,9 @@ export function templateOf(definition: JobDefinition, defaults: JobDefaults): Jo
     maxAttempts: definition.maxAttempts ?? defaults.attempts,
     retentionMs: definition.retentionMs,
     unique: definition.unique,
+    limit: definition.limit,
+    cost: definition.cost,
+    requires: definition.requires,
   };
 }
 
@@ -56,6 +62,11 @@ export function runnableOf(definition: JobDefinition, defaults: JobDefaults): Ru
   });
 }
 
+/** Whether nothing of a job is worked out of its input. */
+export function isPlainTemplate({ unique, limit }: JobTemplate): boolean {
+  return unique === null && typeof limit?.key !== 'function';
+}
+
 /** A job without any option: the common case, and the fast one. */
 export function plainJob(template: JobTemplate, payload: string, input: unknown): NewJob {
   return {
@@ -72,7 +83,9 @@ export function plainJob(template: JobTemplate, payload: string, input: unknown)
     unique: template.unique === null ? null : uniqueKeyOf(template.name, template.unique, input),
     idempotency: null,
     after: null,
-    ...unbounded,
+    limit: template.limit === null ? null : limitOf(template.name, template.limit, input),
+    cost: template.cost,
+    requires: template.requires,
   };
 }
 
@@ -82,6 +95,7 @@ export function jobWithOptions(
   { input, options }: { readonly input: unknown; readonly options: ResolvedDispatch },
 ): NewJob {
   const unique = options.unique === undefined ? template.unique : options.unique;
+  const limit = options.limit === undefined ? template.limit : options.limit;
   return {
     id: options.id ?? uuidv7(),
     name: template.name,
@@ -102,6 +116,8 @@ export function jobWithOptions(
             inputHash: sha256Hex(`${template.name}\n${canonicalJson(input)}`),
           },
     after: options.after,
-    ...unbounded,
+    limit: limit === null ? null : limitOf(template.name, limit, input),
+    cost: options.cost ?? template.cost,
+    requires: options.requires ?? template.requires,
   };
 }

@@ -1,6 +1,7 @@
 import type { JobStatus } from '../core/job-status.js';
 import { decodeJson } from '../internal/json.js';
 import type { StopRequest } from '../storage/claimed-job.js';
+import type { JobLimit } from '../storage/job-limit.js';
 import type { LogLine } from '../storage/job-log.js';
 import type { JobRecord, JobSummary } from '../storage/job-record.js';
 import { decodeOutput } from './codec.js';
@@ -66,6 +67,12 @@ export interface Job<Result = unknown> extends JobListing {
   readonly alone: boolean;
   /** Ids of the jobs it waits for. */
   readonly waitsFor: readonly string[];
+  /** How many of its group (and key) may run at once; null when it has no limit. */
+  readonly limit: JobLimit | null;
+  /** Its weight against budgets. */
+  readonly cost: number;
+  /** Labels that a worker must have to run it. */
+  readonly requires: readonly string[];
 }
 
 export function toListing(summary: JobSummary): JobListing {
@@ -89,7 +96,8 @@ export function toListing(summary: JobSummary): JobListing {
 }
 
 export function toJob(record: JobRecord, progress: JobProgress | null): Job {
-  const { outcome, reason, stopRequest, uniqueKey, retentionMs, alone, waitsFor } = record;
+  const { outcome, reason, stopRequest, uniqueKey, retentionMs, alone, waitsFor, limit, cost, requires } =
+    record;
   return {
     ...toListing(record),
     input: decodeJson(record.payload, `payload of job ${record.id}`),
@@ -105,6 +113,9 @@ export function toJob(record: JobRecord, progress: JobProgress | null): Job {
     retentionMs,
     alone,
     waitsFor,
+    limit,
+    cost,
+    requires,
   };
 }
 

@@ -101,8 +101,10 @@ export async function dispatches(): Promise<void> {
   await millrace.dispatch(greet, { name: 'x' }, { tags: ['a'] });
   // @ts-expect-error tags are a list
   await millrace.dispatch(greet, { name: 'x' }, { tags: 'a' });
-  // @ts-expect-error no such option yet
-  await millrace.dispatch(greet, { name: 'x' }, { limit: { group: 'a' } });
+  await millrace.dispatch(greet, { name: 'x' }, { limit: { key: 'a' }, cost: 5, requires: 'gpu' });
+  await millrace.dispatch(greet, { name: 'x' }, { limit: false, requires: ['gpu', 'eu'] });
+  // @ts-expect-error a key of one dispatch is a text
+  await millrace.dispatch(greet, { name: 'x' }, { limit: { key: () => 'a' } });
 
   const greeting = await millrace.dispatch(greet, { name: 'Ada' }, { unique: true });
   expectType<string>().of(await greeting.result({ timeout: '1s' }), true);
