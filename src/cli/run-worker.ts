@@ -1,11 +1,14 @@
 import { pathToFileURL } from 'node:url';
 import { Millrace } from '../client/millrace.js';
+import { widestPool } from '../core/pool-size.js';
 import { hasErrorCode } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import { type OwnedProcess, ownProcess } from '../worker/owned-process.js';
 import type { Worker } from '../worker/worker.js';
+import { joinPool, stopWithinMs } from './pool-membership.js';
 import type { Setup } from './session.js';
 import { StopWatch } from './stop-watch.js';
+import { poolSizeOf } from './supervise.js';
 
 export interface WorkerRun {
   readonly worker: Worker;
@@ -20,6 +23,7 @@ export interface RunWorkerOptions {
   /** How lines are written to stderr, by the worker's thread too. */
   readonly log: OwnedProcess['log'];
   readonly logger: Logger;
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Runs once the worker does; the worker is stopped when it resolves. */
   readonly until: (worker: Worker, stopped: Promise<void>) => Promise<void>;
 }
@@ -28,9 +32,16 @@ export interface RunWorkerOptions {
  * Starts a worker of the config in this process, and stops it by signal or when `until` resolves. The first TERM or INT
  * lets running jobs end within the stop timeout, the second aborts them; what could not end is put back uncharged.
  */
-export async function runWorker({ setup, log, logger, until }: RunWorkerOptions): Promise<WorkerRun> {
+export async function runWorker({ setup, log, logger, env, until }: RunWorkerOptions): Promise<WorkerRun> {
   const { values } = setup.settings;
-  ownProcess({ blockedTimeoutMs: values.blockedTimeoutMs, lastWordsFile: null, log });
+  const pool = joinPool(setup, env);
+  ownProcess({
+    poolWidth: widestPool(poolSizeOf(values)),
+    blockedTimeoutMs: values.blockedTimeoutMs,
+    lastWordsFile: pool?.place.lastWordsFile ?? null,
+    supervisor: pool === null ? null : { pid: pool.place.supervisor, stopWithinMs: stopWithinMs(setup) },
+    log,
+  });
   const client = new Millrace({ database: setup.database, jobs: setup.jobs, settings: values, logger });
   const worker = client.worker({
     stopTimeout: values.stopTimeoutMs,
@@ -39,13 +50,16 @@ export async function runWorker({ setup, log, logger, until }: RunWorkerOptions)
   });
   const stop = new StopWatch(worker, logger);
   try {
+    pool?.member.follow(worker, (reason) => stop.drain(reason));
     await worker.start();
     await Promise.race([until(worker, stop.asked), stop.asked]);
-    await worker.stop();
+    await worker.stop(stop.patience);
   } catch (error) {
     if (!(stop.isAsked && isGivenUp(error))) throw error;
   } finally {
     await client.close();
+    pool?.member.tellEnded(worker.counts.all);
+    pool?.member[Symbol.dispose]();
     stop[Symbol.dispose]();
   }
   return { worker, forcedBy: stop.forcedBy, hasCrashed: stop.hasCrashed };

@@ -1,3 +1,4 @@
+import type { SettledKind } from '../worker/settled-counts.js';
 import type { Worker } from '../worker/worker.js';
 
 /** What a worker's attempts came to. `failed` ones are due again later; `putBack` ones were not charged. */
@@ -13,14 +14,19 @@ export interface SettledCountsDocument {
 }
 
 export function settledCounts({ counts }: Worker): SettledCountsDocument {
+  return countsDocument((kind) => counts.of(kind));
+}
+
+/** From how many attempts ended in each kind of settlement. */
+export function countsDocument(of: (kind: SettledKind) => number): SettledCountsDocument {
   return {
-    completed: counts.of('completed'),
-    failed: counts.of('retry'),
-    buried: counts.of('buried'),
-    cancelled: counts.of('cancelled'),
-    snoozed: counts.of('snoozed'),
-    putBack: counts.of('put-back'),
-    leaseLost: counts.of('lease-lost'),
+    completed: of('completed'),
+    failed: of('retry'),
+    buried: of('buried'),
+    cancelled: of('cancelled'),
+    snoozed: of('snoozed'),
+    putBack: of('put-back'),
+    leaseLost: of('lease-lost'),
   };
 }
 

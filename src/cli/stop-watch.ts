@@ -1,11 +1,11 @@
 import type { Logger } from '../internal/logger.js';
+import type { StopOptions } from '../internal/service.js';
 import type { Worker } from '../worker/worker.js';
+import { SignalEcho } from './signal-echo.js';
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 type StopSignal = keyof typeof signalNumbers;
 
-/** Ctrl-C reaches the whole process group, and npm then passes it on to its child: the same press, told twice. */
-const echoMs = 150;
 /** After a second signal handlers have this long to end by their own; then they are left behind. */
 const abortGraceMs = 250;
 
@@ -21,11 +21,13 @@ export class StopWatch implements Disposable {
   /** The signal that ended the patience; null while there was none. */
   forcedBy: number | null = null;
   hasCrashed = false;
+  /** How long what runs may take to end. */
+  patience: StopOptions = {};
   readonly #worker: Worker;
   readonly #logger: Logger;
   #tellAsked: () => void = () => undefined;
   #signals = 0;
-  #signalledAtMs = Number.NEGATIVE_INFINITY;
+  readonly #echo = new SignalEcho();
 
   constructor(worker: Worker, logger: Logger) {
     this.#worker = worker;
@@ -43,10 +45,7 @@ export class StopWatch implements Disposable {
   }
 
   readonly #onSignal = (signal: StopSignal): void => {
-    const now = performance.now();
-    const isEcho = now - this.#signalledAtMs < echoMs;
-    this.#signalledAtMs = now;
-    if (isEcho) return;
+    if (this.#echo.isEcho()) return;
     this.#signals += 1;
     const number = signalNumbers[signal];
     if (this.#signals > 2) process.exit(128 + number);
@@ -70,6 +69,13 @@ export class StopWatch implements Disposable {
     this.hasCrashed = true;
     this.#stop();
   };
+
+  /** Ends the worker when all that runs has ended by itself, however long that takes. */
+  drain(reason: string): void {
+    this.#logger.info(`drain: ${reason}, finishing what runs`);
+    this.patience = { deadlineMs: Number.POSITIVE_INFINITY };
+    this.#stop(Number.POSITIVE_INFINITY);
+  }
 
   #stop(deadlineMs?: number): void {
     this.isAsked = true;

@@ -163,7 +163,7 @@ describe('waiting for a result', () => {
     const error = await result;
     expect(error).toMatchObject({
       code: 'job-failed',
-      details: { id: 'a', reason: 'attempts-exhausted', failures: [failure] },
+      details: { id: 'a', reason: 'attempts-exhausted', failures: [{ ...failure, at: new Date(1) }] },
       cause: { name: 'TypeError', message: 'no', code: 'E1' },
     });
     expect(String(error)).toContain('TypeError: no');

@@ -17,6 +17,9 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
+/** More processes than that on one machine only wait for each other. */
+export const largestPool = 256;
+
 /** More slots than that in one process only wait for each other. */
 export const largestConcurrency = 1000;
 
@@ -106,6 +109,56 @@ export const settings = Object.freeze({
     maxBytes: 1024 ** 4,
     meaning:
       'How much resident memory the child of a process lane may take; above it the child is killed and replaced, and its job counts a death.',
+  }),
+  workers: numberOrWordSetting({
+    env: 'MILLRACE_WORKERS',
+    default: 'none',
+    word: 'none',
+    min: 1,
+    max: largestPool,
+    whole: true,
+    meaning:
+      'How many worker processes `millrace work` keeps. none: one, unless a maximum of workers is given.',
+  }),
+  minWorkers: numberOrWordSetting({
+    env: 'MILLRACE_MIN_WORKERS',
+    default: 'none',
+    word: 'none',
+    min: 1,
+    max: largestPool,
+    whole: true,
+    meaning: 'The least worker processes of a pool that follows its backlog; needs a maximum.',
+  }),
+  maxWorkers: numberOrWordSetting({
+    env: 'MILLRACE_MAX_WORKERS',
+    default: 'none',
+    word: 'none',
+    min: 1,
+    max: largestPool,
+    whole: true,
+    meaning: 'The most worker processes of a pool that follows its backlog.',
+  }),
+  targetWait: durationSetting({
+    env: 'MILLRACE_TARGET_WAIT',
+    defaultMs: 0,
+    minMs: 0,
+    maxMs: day,
+    meaning:
+      'Sizes an adaptive pool by the time to clear its backlog: due jobs × their average duration ÷ lanes. 0: by the number of due jobs.',
+  }),
+  workerPoolScaleInterval: durationSetting({
+    env: 'MILLRACE_WORKER_POOL_SCALE_INTERVAL',
+    defaultMs: 5 * second,
+    minMs: 100,
+    maxMs: hour,
+    meaning: 'How often an adaptive pool looks at its backlog.',
+  }),
+  workerPoolIdleGrace: durationSetting({
+    env: 'MILLRACE_WORKER_POOL_IDLE_GRACE',
+    defaultMs: 15 * second,
+    minMs: 0,
+    maxMs: day,
+    meaning: 'How long an adaptive pool must have had no backlog before it shrinks.',
   }),
   attempts: countSetting({
     env: 'MILLRACE_ATTEMPTS',

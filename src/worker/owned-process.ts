@@ -5,10 +5,18 @@ import type { LogLevel } from '../internal/logger.js';
  * process of an application that carries a worker is never touched: there nothing is owned.
  */
 export interface OwnedProcess {
+  /** Workers of the pool, which share the processors and the memory of the machine. */
+  readonly poolWidth: number;
   /** A main loop that does not turn for so long ends the process. */
   readonly blockedTimeoutMs: number;
   /** Where a process that kills itself leaves its reason; null: nowhere. */
   readonly lastWordsFile: string | null;
+  /** Null where it was started by hand, or by a supervisor that is not ours. */
+  readonly supervisor: {
+    readonly pid: number;
+    /** How long it takes from TERM to its end, at most. */
+    readonly stopWithinMs: number;
+  } | null;
   /** How lines are written to stderr. */
   readonly log: { readonly level: LogLevel; readonly json: boolean };
 }

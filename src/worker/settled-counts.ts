@@ -23,6 +23,11 @@ export class SettledCounts {
     return this.#counts[kind];
   }
 
+  /** By kind. */
+  get all(): Readonly<Record<SettledKind, number>> {
+    return { ...this.#counts };
+  }
+
   /** Attempts that ended by their handler; a put-back or a death is none. */
   get ended(): number {
     const { completed, retry, buried, cancelled, snoozed } = this.#counts;

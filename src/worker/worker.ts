@@ -41,6 +41,7 @@ export class Worker extends Service {
   readonly #options: ResolvedWorkerOptions;
   #lifecycle: WorkerState = 'STOPPED';
   #life: WorkerLife | null = null;
+  #lanes = 0;
   #waiters: (() => void)[] = [];
   #hasten: ((deadlineMs: number) => void) | null = null;
 
@@ -58,6 +59,11 @@ export class Worker extends Service {
   /** Their names; where all are served `*`, with the exceptions as `!name`. */
   get queues(): readonly string[] {
     return servedQueues(this.#options.queues);
+  }
+
+  /** Jobs that it can run at once, over all its lanes; 0 before it has started. */
+  get lanes(): number {
+    return this.#lanes;
   }
 
   /** Jobs that run now. */
@@ -89,6 +95,7 @@ export class Worker extends Service {
   protected override async doStart(signal: AbortSignal): Promise<void> {
     this.incarnation = randomBytes(8).toString('hex');
     const lanes = planLanes(this.#host, this.#options);
+    this.#lanes = lanes.sizes.inline + lanes.sizes.process;
     this.#host.logger.info(lanes.sizes.text, { worker: this.id });
     for (const source of lanes.skipped)
       this.#host.logger.warn('the CPU budget leaves out a source', { source });

@@ -35,6 +35,7 @@ export const flush: CommandSpec<Flags> = {
       setup,
       log,
       logger,
+      env: context.env,
       until: (running) => idleWithProgress(context, running),
     });
     const counts = settledCounts(worker);

@@ -1,11 +1,14 @@
+import { hasErrorCode } from '../../internal/errors.js';
 import { maskUrl } from '../../internal/logger.js';
 import { formatQueueSelection } from '../../internal/queue-selection.js';
+import { poolPlace } from '../../worker/pool/pool-member.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes, workerExitCodeOf } from '../exit-codes.js';
 import { runWorker, type WorkerRun } from '../run-worker.js';
 import { type Setup, setUp } from '../session.js';
 import { addSettingOptions, settingFlags } from '../setting-options.js';
 import { settledCounts } from '../settled-counts.js';
+import { poolSettingNames, supervise } from '../supervise.js';
 import { logSetup, workerLogger, workerLogSettings } from '../worker-log.js';
 import { workerSettingNames } from '../worker-settings.js';
 
@@ -20,14 +23,22 @@ export const work: CommandSpec<Flags> = {
     'Exit: 0 stopped, 64 cannot be configured, 1 another start is needed (an unmigrated schema), 70 an exception of its code, 130 or 143 forced by a signal.',
   examples: ['millrace work', 'millrace work --queue critical,default --concurrency 20'],
   addOptions(command) {
-    addSettingOptions(command, workerSettingNames);
+    addSettingOptions(command, [...workerSettingNames, ...poolSettingNames]);
+    command.option(
+      '--no-supervisor',
+      'run the worker in this very process, for a container or a service that starts it again',
+    );
   },
   async run(context, _args, flags) {
+    const given = settingFlags(flags, [...workerSettingNames, ...poolSettingNames]);
+    const isMember = poolPlace(context.env) !== null;
+    const isSupervisor = flags['supervisor'] !== false && !isMember;
     try {
-      return await runIt(context, await setUp(context, settingFlags(flags, workerSettingNames)));
+      if (isSupervisor) return await supervise(context, given);
+      return await runIt(context, await setUp(context, given));
     } catch (error) {
       context.terminal.fail(error, context.global.debug === true);
-      return workerExitCodeOf(error);
+      return isSupervisor && hasErrorCode(error, 'usage-invalid') ? exitCodes.usage : workerExitCodeOf(error);
     }
   },
 };
@@ -41,10 +52,12 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
     jobs: setup.jobs.length,
     database: maskUrl(setup.database),
   });
-  const run = await runWorker({ setup, log, logger, until: (_worker, stopped) => stopped });
+  const run = await runWorker({ setup, log, logger, env: context.env, until: (_worker, stopped) => stopped });
   const counts = settledCounts(run.worker);
   logger.info(`drain: done, jobs_done=${run.worker.counts.ended}, exiting`);
-  context.terminal.answer({ ...counts, exit: exitCodeOfRun(run) }, () => undefined);
+  // A pool answers for all its workers.
+  if (poolPlace(context.env) === null)
+    context.terminal.answer({ ...counts, exit: exitCodeOfRun(run) }, () => undefined);
   return exitCodeOfRun(run);
 }
 

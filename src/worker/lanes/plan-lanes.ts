@@ -1,9 +1,10 @@
 import type { RunnableJob } from '../../client/job-definition.js';
 import { type LaneSizes, sizeLanes } from '../../core/lane-sizing.js';
-import { readCpuBudget } from '../../internal/cpu-budget.js';
+import { type CpuBudget, readCpuBudget } from '../../internal/cpu-budget.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { SettingValues } from '../../internal/settings.js';
 import type { WorkerHost } from '../host.js';
+import { ownedProcess } from '../owned-process.js';
 import type { ResolvedWorkerOptions } from '../worker-options.js';
 import type { LaneSource } from './lane.js';
 import { laneFile } from './process/lane-file.js';
@@ -24,6 +25,11 @@ export type LaneSettings = Pick<
   'maxConcurrent' | 'workerCpuBudget' | 'workerLaneCores' | 'workerMaxLanes' | 'laneMaxMemoryBytes'
 >;
 
+/** Each worker of a pool has its share of the machine. */
+function shared(budget: CpuBudget): CpuBudget {
+  return { ...budget, cores: budget.cores / (ownedProcess()?.poolWidth ?? 1) };
+}
+
 /** @throws MillraceError `option-invalid` when jobs ask for a process lane, and the worker does not know what to load there */
 export function planLanes(
   { definitions, settings, database }: Pick<WorkerHost, 'definitions' | 'settings' | 'database'>,
@@ -32,7 +38,9 @@ export function planLanes(
   const { lanes } = settings;
   const names = namesOf(definitions);
   const budget =
-    lanes.workerCpuBudget === 'auto' ? readCpuBudget() : { cores: lanes.workerCpuBudget, skipped: [] };
+    lanes.workerCpuBudget === 'auto'
+      ? shared(readCpuBudget())
+      : { cores: lanes.workerCpuBudget, skipped: [] };
   const sizes = sizeLanes({
     cpuBudget: budget.cores,
     laneCores: lanes.workerLaneCores,

@@ -1,6 +1,6 @@
 /**
  * The link thread's eye on the main loop: says when it is blocked and by which frame, and ends a process of ours whose
- * loop does not come back. A process of somebody else's is only reported on.
+ * loop does not come back, or whose supervisor is gone. A process of somebody else's is only reported on.
  */
 import { formatDuration } from '../../internal/duration.js';
 import type { Logger } from '../../internal/logger.js';
@@ -8,6 +8,7 @@ import { monotonicMs } from '../monotonic.js';
 import type { OwnedProcess } from '../owned-process.js';
 import { BlockWatch } from './block-watch.js';
 import { frameText, readMainStack } from './main-inspector.js';
+import { ParentWatch } from './parent-watch.js';
 import { killSelf } from './self-kill.js';
 
 export interface WatchdogOptions {
@@ -19,12 +20,16 @@ export interface WatchdogOptions {
 }
 
 const stackDeadlineMs = 1_000;
+/** Beyond the time that a worker allows itself to stop. */
+const killMarginMs = 5_000;
 /** Many workers that block on the same thing shall not all end at the same moment. */
 const jitter = 0.1;
 
 export class Watchdog implements Disposable {
   readonly #options: WatchdogOptions;
   readonly #watch: BlockWatch;
+  readonly #parent: ParentWatch | null;
+  #killTimer: NodeJS.Timeout | null = null;
 
   constructor(options: WatchdogOptions) {
     this.#options = options;
@@ -35,16 +40,24 @@ export class Watchdog implements Disposable {
       killAfterMs: owned === null ? null : owned.blockedTimeoutMs * (1 + jitter * Math.random()),
       onBlocked: (forMs) => void this.#tellBlocked(forMs),
       onTurning: (forMs) => logger.info(`loop: turns again after ${formatDuration(forMs)}`),
-      onHopeless: (forMs) => void this.#end(forMs),
+      onHopeless: (forMs) => void this.#kill(`the main loop has not turned for ${formatDuration(forMs)}`),
     });
+    const supervisor = owned?.supervisor ?? null;
+    this.#parent =
+      supervisor === null
+        ? null
+        : new ParentWatch(supervisor.pid, () => this.#followParent(supervisor.stopWithinMs));
   }
 
   start(): void {
     this.#watch.start();
+    this.#parent?.start();
   }
 
   [Symbol.dispose](): void {
     this.#watch[Symbol.dispose]();
+    this.#parent?.[Symbol.dispose]();
+    if (this.#killTimer !== null) clearTimeout(this.#killTimer);
   }
 
   async #tellBlocked(forMs: number): Promise<void> {
@@ -57,10 +70,19 @@ export class Watchdog implements Disposable {
     });
   }
 
-  async #end(forMs: number): Promise<void> {
+  /** As by TERM; a main loop that does not turn to hear it is not waited for. */
+  #followParent(stopWithinMs: number): void {
+    const { logger } = this.#options;
+    logger.error('the supervisor of this worker is gone, stopping');
+    process.kill(process.pid, 'SIGTERM');
+    this.#killTimer = setTimeout(
+      () => void this.#kill('the supervisor is gone, and the worker did not stop in time'),
+      stopWithinMs + killMarginMs,
+    );
+  }
+
+  async #kill(reason: string): Promise<void> {
     const { owned, logger } = this.#options;
-    if (owned === null) return;
-    const reason = `the main loop has not turned for ${formatDuration(forMs)}`;
-    await killSelf({ reason, file: owned.lastWordsFile, logger });
+    if (owned !== null) await killSelf({ reason, file: owned.lastWordsFile, logger });
   }
 }

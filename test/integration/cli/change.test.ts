@@ -93,7 +93,7 @@ describe('[sqlite] changing jobs by command', () => {
   test('recover takes back what a killed worker held, by force at once', async () => {
     const env = { MILLRACE_STALE_TIMEOUT: '1s', MILLRACE_HEARTBEAT: '300ms' };
     const id = await dispatchTo('lost', 'wait');
-    const worker = shared.start(['work', '--queue', 'lost'], { env });
+    const worker = shared.start(['work', '--no-supervisor', '--queue', 'lost'], { env });
     await worker.says(/registered/);
     await expect.poll(() => statusOf(id), { timeout: 10_000 }).toBe('processing');
     await expect.poll(async () => (await client.job(id))?.claimedAt != null, { timeout: 10_000 }).toBe(true);

@@ -63,7 +63,7 @@ describe('[sqlite] dispatching by command', () => {
 
   test('--wait prints the result, or ends with 1 and the failure', async () => {
     await using own = await project();
-    const worker = own.start(['work']);
+    const worker = own.start(['work', '--no-supervisor']);
     await worker.says(/registered/);
     const [good, bad, late] = await Promise.all([
       own.run(['dispatch', 'ok', '--payload', '{"n":1}', '--wait']),

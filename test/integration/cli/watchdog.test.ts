@@ -26,7 +26,7 @@ describe('[sqlite] the watchdog of millrace work', () => {
   test('names the frame that blocks the loop while it does, and says when it is over', async () => {
     await using here = await project(config);
     const handle = await here.client().dispatch('grind', { ms: 3_000 });
-    const worker = here.start(['work']);
+    const worker = here.start(['work', '--no-supervisor']);
     await worker.says(/loop: blocked for \S+ in grindFine \(.*millrace\.config\.mjs:4\)/);
     // It said so while the handler ran: the line did not have to wait for the loop.
     expect((await handle.job())?.status).toBe('processing');
@@ -39,7 +39,7 @@ describe('[sqlite] the watchdog of millrace work', () => {
   test('says that it is blocked also where no frame can be seen, and the job is none the worse', async () => {
     await using here = await project(config);
     const handle = await here.client().dispatch('sleep', { ms: 3_500 });
-    const worker = here.start(['work']);
+    const worker = here.start(['work', '--no-supervisor']);
     await worker.says(/loop: blocked for \S+ outside of JavaScript/);
     expect(await handle.result({ timeout: '10s' })).toBe('slept');
     await worker.says(/loop: turns again/);
@@ -48,7 +48,7 @@ describe('[sqlite] the watchdog of millrace work', () => {
   test('a loop that does not come back ends the process with 75', async () => {
     await using here = await project(config);
     const handle = await here.client().dispatch('grind', { ms: forever });
-    const worker = here.start(['work', '--blocked-timeout', '2s']);
+    const worker = here.start(['work', '--no-supervisor', '--blocked-timeout', '2s']);
     await waitFor(() => holder(here, handle.id), { describe: 'the job to be taken' });
     const run = await worker.ended;
     expect(run.stderr).toMatch(/self-kill: the main loop has not turned for \S+, ending the process with 75/);
@@ -58,7 +58,7 @@ describe('[sqlite] the watchdog of millrace work', () => {
   test('one that no exit can reach is killed', async () => {
     await using here = await project(config);
     await here.client().dispatch('sleep', { ms: 15_000 });
-    const worker = here.start(['work', '--blocked-timeout', '2s']);
+    const worker = here.start(['work', '--no-supervisor', '--blocked-timeout', '2s']);
     const run = await worker.ended;
     expect(run.stderr).toMatch(/self-kill: /);
     expect(run.code).toBe(null);
@@ -67,7 +67,7 @@ describe('[sqlite] the watchdog of millrace work', () => {
 
   test('a process that was stopped for longer than that and goes on is left in peace', async () => {
     await using here = await project(config);
-    const worker = here.start(['work', '--blocked-timeout', '2s']);
+    const worker = here.start(['work', '--no-supervisor', '--blocked-timeout', '2s']);
     await worker.says(/registered/);
     worker.child.kill('SIGSTOP');
     const stoppedAt = performance.now();

@@ -99,7 +99,7 @@ describe('[sqlite] millrace work and flush', () => {
     await using here = await project();
     const client = here.client();
     const rejecting = await client.dispatch('reject');
-    const worker = here.start(['work', '--stop-timeout', '200ms', '--kill-grace', '1s']);
+    const worker = here.start(['work', '--no-supervisor', '--stop-timeout', '200ms', '--kill-grace', '1s']);
     await worker.says(/a promise was rejected and nobody listened.*left alone/);
     await waitFor(async () => (await rejecting.job())?.status === 'completed', {
       describe: 'the job to complete',

@@ -1,0 +1,36 @@
+import { PoolMember, poolPlace } from '../worker/pool/pool-member.js';
+import type { PoolPlace } from '../worker/pool/pool-messages.js';
+import type { Setup } from './session.js';
+import { poolSizeOf } from './supervise.js';
+
+/** The worker's part in the pool that started this process; null where none did. */
+export function joinPool(
+  setup: Setup,
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly place: PoolPlace; readonly member: PoolMember } | null {
+  const place = poolPlace(env);
+  if (place === null) return null;
+  const { values } = setup.settings;
+  const member = new PoolMember();
+  member.tellSetup({
+    size: poolSizeOf(values),
+    database: setup.database,
+    queues: values.queue,
+    handlers: setup.jobs.map(({ name }) => name),
+    lanesPerWorker: values.concurrency,
+    stopWithinMs: stopWithinMs(setup),
+    scaleIntervalMs: values.workerPoolScaleIntervalMs,
+    idleGraceMs: values.workerPoolIdleGraceMs,
+    headroomBytes: values.resourceSystemMemoryHeadroomMb * 1024 ** 2,
+    databaseTimeoutMs: values.databaseTimeoutMs,
+  });
+  return { place, member };
+}
+
+/** For the last results and the goodbye, after running jobs had their time and their grace. */
+const farewellMs = 5_000;
+
+/** From TERM to the end of a worker, at most. */
+export function stopWithinMs({ settings: { values } }: Setup): number {
+  return values.stopTimeoutMs + values.killGraceMs + farewellMs;
+}

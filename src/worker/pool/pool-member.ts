@@ -1,0 +1,65 @@
+/**
+ * A worker process's side of its pool: it tells the supervisor what it found in the config and how it does, and is told when
+ * the pool shrinks. Without a supervisor there is none.
+ */
+import type { Worker } from '../worker.js';
+import {
+  type PoolDownMessage,
+  type PoolPlace,
+  type PoolSetup,
+  type PoolUpMessage,
+  poolEnv,
+} from './pool-messages.js';
+
+const statusEveryMs = 1_000;
+
+/** The place in a pool of this process; null where it is in none. */
+export function poolPlace(env: Readonly<Record<string, string | undefined>>): PoolPlace | null {
+  const text = env[poolEnv];
+  return text === undefined || process.send === undefined ? null : (JSON.parse(text) as PoolPlace);
+}
+
+export class PoolMember implements Disposable {
+  #timer: NodeJS.Timeout | null = null;
+  #onDrain: ((reason: string) => void) | null = null;
+
+  /** The first message: what the pool is to be. */
+  tellSetup(setup: PoolSetup): void {
+    this.#send({ type: 'setup', setup });
+    process.on('message', this.#take);
+    // It must not keep a process alive that is done.
+    process.channel?.unref();
+  }
+
+  /** Tells of this worker until it is disposed of. */
+  follow(worker: Worker, onDrain: (reason: string) => void): void {
+    this.#onDrain = onDrain;
+    const tell = (): void => {
+      const { id: workerId, lifecycle: state, running, lanes, counts } = worker;
+      const rssBytes = process.memoryUsage.rss();
+      const status = { workerId, state, running, lanes, jobsDone: counts.ended, rssBytes };
+      this.#send({ type: 'status', status });
+    };
+    this.#timer = setInterval(tell, statusEveryMs);
+    tell();
+  }
+
+  tellEnded(counts: Readonly<Record<string, number>>): void {
+    this.#send({ type: 'ended', counts });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    process.off('message', this.#take);
+  }
+
+  readonly #take = (message: unknown): void => {
+    const { type, reason } = message as PoolDownMessage;
+    if (type === 'drain') this.#onDrain?.(reason);
+  };
+
+  /** To a supervisor that is gone nothing is told; the watchdog sees to that. */
+  #send(message: PoolUpMessage): void {
+    if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+  }
+}
