@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SqliteStorage } from '../../../src/storage/sqlite/storage.js';
 import { type TempDir, tempDir } from '../../support/temp.js';
@@ -50,6 +51,28 @@ describe('[sqlite] several processes on one file', () => {
     expect(new Set([...one, ...two]).size).toBe(6_000);
     expect(one.length + two.length).toBe(6_000);
     expect(await storage.stats('default')).toMatchObject([{ pending: 0, processing: 0, completed: 6_000 }]);
+  });
+
+  test('never run more of a group together than its limit', async () => {
+    await using storage = await opened(file);
+    const jobs = newJobs(300, { queue: 'default', limit: { group: 'printers', key: null, max: 3 } });
+    await storage.enqueue(jobs);
+    let isDone = false;
+    const drains = Promise.all([normal.ask('drain', { limit: 2 }), full.ask('drain', { limit: 5 })]);
+    void drains.finally(() => {
+      isDone = true;
+    });
+    let most = 0;
+    while (!isDone) {
+      const [state] = await storage.limits();
+      most = Math.max(most, state?.running ?? 0);
+      await nextTurn();
+    }
+    const [one, two] = await drains;
+    expect(new Set([...one, ...two]).size).toBe(300);
+    expect(one.length + two.length).toBe(300);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(3);
   });
 
   test.each(['NORMAL', 'FULL'] as const)(
