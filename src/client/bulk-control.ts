@@ -16,7 +16,7 @@ import { OptionProblems } from './option-problems.js';
 export interface BulkOptions {
   /**
    * Which jobs; at least one thing must be given. Without a status: those that the change is made for, which are buried
-   * and cancelled ones for a retry (pending ones only when asked for), all that have not ended for a cancel, waiting
+   * and cancelled ones for a retry (pending ones only when asked for), all that have not ended for a cancel or a bury, waiting
    * ones for an edit, and all for a deletion.
    */
   readonly where: JobsWhere;
@@ -45,7 +45,7 @@ export interface BulkReport {
   readonly sample: readonly JobListing[];
 }
 
-export type BulkKind = 'retry' | 'cancel' | 'delete' | 'edit';
+export type BulkKind = 'retry' | 'bury' | 'cancel' | 'delete' | 'edit';
 
 const pageSize = 1000;
 const sampleSize = 10;
@@ -53,6 +53,7 @@ const sampleSize = 10;
 /** In this order dependents come before what they wait for, so that each ends as itself. */
 const changeable: Readonly<Record<BulkKind, readonly JobStatus[]>> = {
   retry: ['buried', 'cancelled', 'pending'],
+  bury: ['blocked', 'pending', 'processing'],
   cancel: ['blocked', 'pending', 'processing'],
   delete: ['blocked', 'pending', 'processing', 'buried', 'cancelled', 'completed'],
   edit: ['blocked', 'pending'],

@@ -3,10 +3,18 @@ import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
 import { MillraceError } from '../internal/errors.js';
 import { isUuid } from '../internal/uuid.js';
-import type { ControlOutcome, JobEdit } from '../storage/settlement.js';
+import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
+import type { SyncTransactionQueue } from '../storage/transaction/queue.js';
 import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
-import { type EditContext, type EditOptions, editFor, resolveEdit } from './edit-options.js';
+import { asyncSchema } from './dispatch-within.js';
+import {
+  type EditContext,
+  type EditOptions,
+  editFor,
+  type ResolvedEdit,
+  resolveEdit,
+} from './edit-options.js';
 import { OptionProblems } from './option-problems.js';
 
 export interface RetryBuriedOptions {
@@ -65,6 +73,20 @@ export function parseTransactionOption(call: string, options: unknown): unknown 
   return given['tx'];
 }
 
+/** @throws MillraceError as `edit`; `option-invalid` for a schema that does not answer at once */
+export function editSync(
+  queue: SyncTransactionQueue,
+  { id, edit, context }: { readonly id: string; readonly edit: ResolvedEdit; readonly context: EditContext },
+): ControlOutcome {
+  const name = edit.hasInput ? queue.nameOf(id) : '';
+  if (name === null) return 'not-found';
+  const changes = editFor(edit, name, context);
+  if (!(changes instanceof Promise)) return queue.change({ kind: 'edit', edit: changes }, id);
+  // Its refusal, if it is one, is not what this is about.
+  changes.catch(() => undefined);
+  throw asyncSchema(name);
+}
+
 /** What operators do to jobs and queues. Nothing here is repeated by itself: the answer says what happened. */
 export class Control {
   readonly #storage: () => Promise<Storage>;
@@ -94,14 +116,14 @@ export class Control {
     const tx = parseTransactionOption('edit', context.within);
     const edit = resolveEdit(options);
     const storage = await this.#storage();
-    const apply = async (changes: JobEdit): Promise<ControlOutcome> => {
-      if (tx === undefined) return storage.edit(jobId, changes);
-      const queue = await storage.within(tx);
-      return queue.change({ kind: 'edit', edit: changes }, jobId);
-    };
-    if (!edit.hasInput) return apply(edit.rest);
-    const job = await storage.job(jobId);
-    return job === null ? 'not-found' : apply(await editFor(edit, job.name, context));
+    if (tx === undefined) {
+      const name = edit.hasInput ? ((await storage.job(jobId))?.name ?? null) : '';
+      return name === null ? 'not-found' : storage.edit(jobId, await editFor(edit, name, context));
+    }
+    const queue = storage.within(tx);
+    const name = edit.hasInput ? await queue.nameOf(jobId) : '';
+    if (name === null) return 'not-found';
+    return queue.change({ kind: 'edit', edit: await editFor(edit, name, context) }, jobId);
   }
 
   async retryBuried(options: RetryBuriedOptions = {}): Promise<{ retried: number; duplicates: number }> {

@@ -58,7 +58,7 @@ export function dispatchSync(
 export const asyncSchema = (name: string): MillraceError =>
   new MillraceError(
     'option-invalid',
-    `job "${name}": expected a schema that answers at once, got one that is asynchronous. Such a job can't be dispatched inside a transaction whose statements are not awaited`,
+    `job "${name}": expected a schema that answers at once, got one that is asynchronous. Such a job can't be dispatched or given an input inside a transaction whose statements are not awaited`,
     { details: { name } },
   );
 

@@ -8,6 +8,7 @@ import type { Definitions } from './definitions.js';
 import { dueOption } from './due-option.js';
 import { versionOf } from './job-definition.js';
 import { OptionProblems } from './option-problems.js';
+import type { MaybePromise } from './schema.js';
 
 /** What to change of a job that waits; what is left out stays. */
 export interface EditOptions {
@@ -69,7 +70,7 @@ export interface EditContext {
  *
  * @throws MillraceError `payload-invalid`, `payload-too-large`
  */
-export async function editFor(edit: ResolvedEdit, name: string, context: EditContext): Promise<JobEdit> {
+export function editFor(edit: ResolvedEdit, name: string, context: EditContext): MaybePromise<JobEdit> {
   if (!edit.hasInput) return edit.rest;
   const { definitions, maxPayloadBytes: maxBytes } = context;
   const definition = definitions.known(name);
@@ -77,6 +78,11 @@ export async function editFor(edit: ResolvedEdit, name: string, context: EditCon
     const payload = encodePayload(edit.input, { maxBytes, what: `input of job "${name}"` });
     return { ...edit.rest, payload };
   }
-  const payload = await encodeInput(definition, edit.input, maxBytes);
-  return { ...edit.rest, payload, version: versionOf(definition) };
+  const withPayload = (payload: string): JobEdit => ({
+    ...edit.rest,
+    payload,
+    version: versionOf(definition),
+  });
+  const encoded = encodeInput(definition, edit.input, maxBytes);
+  return encoded instanceof Promise ? encoded.then(withPayload) : withPayload(encoded);
 }

@@ -20,6 +20,7 @@ import {
 import { ClientCore } from './client-core.js';
 import {
   type ControlKind,
+  editSync,
   type PurgeOptions,
   parseJobId,
   parseTransactionOption,
@@ -29,7 +30,7 @@ import {
 } from './control.js';
 import { type DispatchEntry, dispatchMany, dispatchManySync, dispatchManyWithin } from './dispatch-many.js';
 import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.js';
-import type { EditContext, EditOptions } from './edit-options.js';
+import { type EditContext, type EditOptions, resolveEdit } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
 import type { JobDefinition, RunnableJob } from './job-definition.js';
@@ -220,6 +221,20 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     return openStorage(this.#core.access).withinSync(tx).change({ kind }, jobId);
   }
 
+  /**
+   * `edit` in the same way. A new input needs a schema that answers at once, where this client knows the job.
+   *
+   * @throws MillraceError as `edit`; `tx-invalid`, `tx-aborted`, `closed` before `open`
+   */
+  editSync(id: string, options: EditOptions, within: SyncTransactionOption): ControlOutcome {
+    if (this.#isClosed) throw closedError();
+    const jobId = parseJobId(id);
+    const tx = parseTransactionOption('editSync', within);
+    const edit = resolveEdit(options);
+    const queue = openStorage(this.#core.access).withinSync(tx);
+    return editSync(queue, { id: jobId, edit, context: this.#editContext });
+  }
+
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
   /** A job by its full id; null when there is none. */
   job(id: string): Promise<Job | null> {
@@ -314,6 +329,11 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** Cancels every job that fits; running ones are asked to stop. */
   cancelMany(options: BulkOptions): Promise<BulkReport> {
     return this.#changeWhere('cancel', options);
+  }
+
+  /** Puts every job that fits and has not ended aside for inspection; running ones are asked to stop. */
+  buryMany(options: BulkOptions): Promise<BulkReport> {
+    return this.#changeWhere('bury', options);
   }
 
   /** Deletes every job that fits; running ones are asked to stop. */

@@ -107,6 +107,9 @@ export function synchronous({ database, drizzle }: Synchronous): void {
   expectType<JobHandle<{ sent: string }>>().of(one, true);
   expectType<string>().of(one.id, true);
   millrace.controlSync('cancel', one.id, { tx: database });
+  millrace.editSync(one.id, { priority: 'high', input: { to: 'b' } }, { tx: drizzle });
+  // @ts-expect-error Only inside a transaction; without one there is edit.
+  millrace.editSync(one.id, { priority: 'high' });
   // @ts-expect-error No such change.
   millrace.controlSync('forget', one.id, { tx: database });
   // @ts-expect-error The input is as strict as ever.

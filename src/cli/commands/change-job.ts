@@ -112,7 +112,10 @@ interface SpecTexts {
   readonly example: string;
 }
 
-function changeSpec(change: 'retry' | 'cancel' | 'delete', texts: SpecTexts): CommandSpec<WhereFlags> {
+function changeSpec(
+  change: 'retry' | 'bury' | 'cancel' | 'delete',
+  texts: SpecTexts,
+): CommandSpec<WhereFlags> {
   return {
     name: `${change} [id...]`,
     summary: texts.summary,
@@ -126,18 +129,15 @@ function changeSpec(change: 'retry' | 'cancel' | 'delete', texts: SpecTexts): Co
   };
 }
 
-export const bury: CommandSpec = {
-  name: 'bury <id...>',
-  summary: 'put jobs aside, kept for inspection',
-  details: `A running job is asked to stop and is buried then.\n${about}`,
-  examples: ['millrace bury 7f3a9c21b0de'],
-  run: (context, ids) => changeEach(context, ids, { change: 'bury', apply: (client, id) => client.bury(id) }),
-};
-
 export const retry = changeSpec('retry', {
   summary: 'make buried or cancelled jobs due again',
   details: 'The job gets a fresh set of attempts and keeps its failures. A pending job becomes due now.',
   example: 'millrace retry --where status=buried,error~timeout --dry-run',
+});
+export const bury = changeSpec('bury', {
+  summary: 'put jobs aside, kept for inspection',
+  details: 'A running job is asked to stop and is buried then.',
+  example: 'millrace bury --where name=import,tag=customer-7 --dry-run',
 });
 export const cancel = changeSpec('cancel', {
   summary: 'call jobs off',

@@ -8,7 +8,7 @@ import { parseWhere } from '../parse-where.js';
 import { openSession, type Session } from '../session.js';
 import { columnsAt } from './jobs.js';
 
-export type WhereChange = 'retry' | 'cancel' | 'delete' | 'edit';
+export type WhereChange = 'retry' | 'bury' | 'cancel' | 'delete' | 'edit';
 
 export interface WhereFlags {
   readonly where?: readonly string[];
@@ -18,6 +18,7 @@ export interface WhereFlags {
 
 const words: Record<WhereChange, { readonly done: string; readonly plan: string }> = {
   retry: { done: 'due again', plan: 'make due again' },
+  bury: { done: 'buried', plan: 'bury' },
   cancel: { done: 'cancelled', plan: 'cancel' },
   delete: { done: 'deleted', plan: 'delete' },
   edit: { done: 'edited', plan: 'edit' },

@@ -13,6 +13,7 @@ import {
   endingsStatement,
   errorsStatement,
   idsEndingInStatement,
+  nameIdStatement,
   pendingPlace,
   queuesStatement,
   recordStatement,
@@ -31,6 +32,15 @@ export async function job(context: Context, id: string): Promise<JobRecord | nul
   if (summary === undefined) return null;
   const waitsFor = summary.status === 'blocked' ? await openParents(context, hex) : [];
   return recordOf(summary, row, waitsFor);
+}
+
+/** The name of a job as the main connection sees it, which may be that of a transaction of the user's. */
+export async function ownNameOf(context: Context, id: string): Promise<string | null> {
+  const [result] = await context.main.send('reading a job', nameIdStatement(context.t, hexId(id)));
+  const nameId = result?.rows[0]?.[0];
+  if (typeof nameId !== 'number') return null;
+  await context.names.load([nameId]);
+  return context.names.name(nameId);
 }
 
 async function openParents(context: Context, id: Sql): Promise<string[]> {

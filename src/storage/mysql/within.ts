@@ -10,6 +10,7 @@ import { changeMany } from './change-many.js';
 import type { Context } from './context.js';
 import { Enqueuer } from './enqueuing.js';
 import { HeldFacts } from './held-facts.js';
+import { job, ownNameOf } from './inspecting.js';
 import { Notifier } from './notify.js';
 import { settleFollowed } from './settling.js';
 import { UserSession } from './user-session.js';
@@ -37,6 +38,10 @@ export function within(tx: unknown, context: Context): TransactionQueue {
     async change(change, id) {
       const [outcome] = await changeMany(foreign, { change, ids: [id] });
       return outcome as ControlOutcome;
+    },
+    async nameOf(id) {
+      // Ours first: what their transaction began to read before a job was committed it doesn't show them.
+      return (await job(foreign, id))?.name ?? (await ownNameOf(foreign, id));
     },
   };
 }

@@ -14,6 +14,7 @@ import type { Context } from './context.js';
 import { Control } from './control.js';
 import { Enqueuer } from './enqueue.js';
 import { Followed } from './followed.js';
+import { Inspector } from './inspect.js';
 import type { KindRegistry } from './kind-registry.js';
 import { payloadOf } from './notify-session.js';
 import { notifyWithin, transactionId } from './queries/within.js';
@@ -46,6 +47,7 @@ export function within(tx: unknown, parts: WithinParts): TransactionQueue {
         const [outcome] = await control.changeMany({ change, ids: [id] });
         return outcome as ControlOutcome;
       }),
+    nameOf: (id) => run(async (context) => (await new Inspector(context).job(id))?.name ?? null),
   };
 }
 

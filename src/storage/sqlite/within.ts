@@ -17,6 +17,7 @@ import { changeMany } from './control.js';
 import { enqueue } from './enqueue.js';
 import { isSqliteError, toMillraceError } from './errors.js';
 import { driverOver } from './handle-driver.js';
+import { job } from './inspect.js';
 import { isOrdinary } from './line-book.js';
 import { isLong } from './payloads.js';
 import { clockNow } from './queries/clock.js';
@@ -43,6 +44,7 @@ export function withinSync(tx: unknown, options: WithinOptions): SyncTransaction
     enqueue: (jobs) => run('dispatch', (inner) => enqueue(inner, jobs)),
     settle: (settlement) => run('settleIn', (inner) => settleOne(inner, settlement)),
     change: (change, id) => run(change.kind, (inner) => changeOne(inner, change, id)),
+    nameOf: (id) => run('edit', (inner) => job(inner.db, id)?.name ?? null),
   };
 }
 
@@ -62,6 +64,10 @@ export function within(tx: unknown, options: WithinOptions): TransactionQueue {
     async change(change, id) {
       const [outcome] = await run(change.kind, [(inner) => changeOne(inner, change, id)]);
       return outcome as ControlOutcome;
+    },
+    async nameOf(id) {
+      const [name] = await run('edit', [(inner) => job(inner.db, id)?.name ?? null]);
+      return name ?? null;
     },
   };
 }

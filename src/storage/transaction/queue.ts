@@ -9,6 +9,8 @@ export interface TransactionQueue {
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /** As the method of `Storage` that has the name of the change. */
   change(change: ControlChange, id: string): Promise<ControlOutcome>;
+  /** The name of a job as this transaction sees it, its own ones too; null where there is none. */
+  nameOf(id: string): Promise<string | null>;
 }
 
 /** The same for transactions whose statements are done when they return. */
@@ -16,4 +18,5 @@ export interface SyncTransactionQueue {
   enqueue(jobs: readonly NewJob[]): EnqueueOutcome[];
   settle(settlement: Settlement): SettleOutcome;
   change(change: ControlChange, id: string): ControlOutcome;
+  nameOf(id: string): string | null;
 }

@@ -37,7 +37,7 @@ export function asyncHandle(tx: unknown, dialect: Dialect): AsyncHandle {
   throw txInvalid({
     expected: 'a transaction whose statements are awaited',
     got: `${handle.label}, which may commit before an awaited call is done`,
-    fix: 'Use dispatchSync, dispatchManySync, controlSync or ctx.settleInSync, which are done when they return',
+    fix: 'Use dispatchSync, dispatchManySync, controlSync, editSync or ctx.settleInSync, which are done when they return',
   });
 }
 

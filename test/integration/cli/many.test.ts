@@ -42,7 +42,7 @@ describe('[sqlite] changing every job that fits by command', () => {
     });
   });
 
-  test('retry, edit, cancel and delete do it with --yes', async () => {
+  test('retry, edit, cancel, bury and delete do it with --yes', async () => {
     const [one = '', two = ''] = await buried('many', ['red', 'green']);
     const retried = await shared.run(['retry', '--where', 'queue=many,tag=red', '--yes']);
     expect(retried).toMatchObject({ code: 0, stdout: '1 job due again\n', stderr: '' });
@@ -52,6 +52,10 @@ describe('[sqlite] changing every job that fits by command', () => {
     expect(await client.job(one)).toMatchObject({ priority: 10, status: 'pending' });
     const cancelled = await shared.run(['cancel', '--where', 'queue=many', '--yes', '--json']);
     expect(cancelled.json()).toMatchObject({ matched: 1, done: 1, outcomes: { done: 1 } });
+    const put = await client.dispatch('ok', 'blue', { queue: 'aside', delay: '1h' });
+    const aside = await shared.run(['bury', '--where', 'queue=aside', '--yes']);
+    expect(aside).toMatchObject({ code: 0, stdout: '1 job buried\n', stderr: '' });
+    expect(await statusOf(put.id)).toBe('buried');
     const gone = await shared.run(['delete', '--where', 'queue=many,older-than=0s', '--yes']);
     expect(gone.stdout).toBe('2 jobs deleted\n');
     expect([await statusOf(one), await statusOf(two)]).toEqual([undefined, undefined]);

@@ -177,6 +177,23 @@ export function controlSuite(name: Engine): void {
       expect((await at.millrace.jobs()).jobs).toEqual([]);
     });
 
+    it('buries what has not ended, and leaves what has', async () => {
+      await using at = await stage();
+      const waiting = await at.millrace.dispatch(note, 1, { delay: '1h' });
+      const blocked = await at.millrace.dispatch(note, 2, { after: waiting });
+      const done = await at.millrace.dispatch(greet, { name: 'Ada' });
+      await worked(at.millrace);
+      const where = { queue: 'default' };
+      expect(await at.millrace.buryMany({ where, dryRun: true })).toMatchObject({ matched: 2, done: 0 });
+      expect(await at.millrace.buryMany({ where })).toMatchObject({ matched: 2, done: 2 });
+      expect(await waiting.job()).toMatchObject({ status: 'buried', reason: 'operator' });
+      expect(await blocked.job()).toMatchObject({ status: 'buried' });
+      expect(await done.job()).toMatchObject({ status: 'completed' });
+      await expect(at.millrace.buryMany({ where: { status: 'completed' } })).rejects.toThrow(
+        /a bury is for jobs that are blocked, pending, processing, not completed/,
+      );
+    });
+
     it('edits waiting ones, each once, also when it moves them', async () => {
       await using at = await stage();
       const entries = Array.from({ length: 1_200 }, (_, n) => ({ job: note, input: n }));

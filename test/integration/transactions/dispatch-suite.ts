@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { EditOptions } from '../../../src/client/edit-options.js';
 import { isMillraceError } from '../../../src/internal/errors.js';
 import { uuidv7 } from '../../../src/internal/uuid.js';
 import { peekAt } from '../../support/claim-request.js';
@@ -247,6 +248,31 @@ export function dispatchSuite(kind: UserKind): void {
         expect(await statuses()).toEqual(['pending', 'pending', 'pending', 'buried']);
         expect(await stage.user.transaction(changes)).toEqual(['done', 'done', 'done', 'done', 'not-found']);
         expect(await statuses()).toEqual(['cancelled', 'buried', undefined, 'pending']);
+      });
+
+      it('edits jobs with the commit, or not at all, those of the same transaction too', async () => {
+        await using stage = await openStage(kind);
+        const first = await stage.millrace.dispatch('note', 'before', { delay: '1h' });
+        const edit = (tx: UserTx, id: string, options: EditOptions): unknown =>
+          tx.isSync
+            ? stage.millrace.editSync(id, options, { tx: tx.tx })
+            : stage.millrace.edit(id, options, { tx: tx.tx });
+        const steps = function* (tx: UserTx): Steps<unknown> {
+          const made = asHandle(yield stage.dispatch(tx, 'made', { delay: '1h' }));
+          return [
+            made.id,
+            yield edit(tx, first.id, { input: 'after', priority: 'high' }),
+            yield edit(tx, made.id, { input: 'made anew', queue: 'other' }),
+            yield edit(tx, uuidv7(), { input: 'nobody' }),
+            yield edit(tx, uuidv7(), { priority: 'low' }),
+          ];
+        };
+        await rolledBack(stage, steps);
+        expect(await stage.millrace.job(first.id)).toMatchObject({ input: 'before', priority: 0 });
+        const [made, ...outcomes] = (await stage.user.transaction(steps)) as string[];
+        expect(outcomes).toEqual(['done', 'done', 'not-found', 'not-found']);
+        expect(await stage.millrace.job(first.id)).toMatchObject({ input: 'after', priority: 10 });
+        expect(await stage.millrace.job(made ?? '')).toMatchObject({ input: 'made anew', queue: 'other' });
       });
 
       it('sees and frees what the same transaction has done', async () => {

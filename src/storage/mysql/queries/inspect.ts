@@ -21,6 +21,11 @@ export function recordStatement(t: Tables, id: Sql): Sql {
   return sql`select ${marksColumns}, ${summaryColumns(t)}, ${recordColumns} from ${placesOf(t)} where j.id = ${id}`;
 }
 
+/** Index: primary. */
+export function nameIdStatement(t: Tables, id: Sql): Sql {
+  return sql`select name_id from ${t.jobs} where id = ${id}`;
+}
+
 /** No payload is read, and of the marks no texts. Index as above. */
 export function summariesStatement(t: Tables, ids: readonly Sql[]): Sql {
   return sql`select m.id, m.attempts, m.deaths, m.lapses, m.line, m.due, m.spent, m.claimed_at, m.worker_id, null, null,
