@@ -34,7 +34,8 @@ export interface MillraceEvents {
   'worker:started': { readonly workerId: string };
   'worker:stopped': { readonly workerId: string };
   /** It changed its lifecycle state, as in `RECONNECTING`. */
-  'worker:state': { readonly workerId: string; readonly state: string };
+  'worker:state': { readonly workerId: string; readonly state: string; readonly reason: string };
+  /** Something is wrong with it that it does not mend by itself, or mends by starting anew. */
   'worker:unhealthy': { readonly workerId: string; readonly reason: string };
   /** Something went wrong that no call of yours was waiting for. */
   error: { readonly error: unknown; readonly during: string };

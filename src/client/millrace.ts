@@ -449,6 +449,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       database: reopenable(this.#core),
       dispatch: this.#dispatchFromHandler,
       settings: workerSettings(this.#core.settings),
+      process: null,
       version,
     };
   }

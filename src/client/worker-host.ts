@@ -14,6 +14,8 @@ export function workerSettings(settings: SettingValues) {
     killGraceMs: settings.killGraceMs,
     stopTimeoutMs: settings.stopTimeoutMs,
     workerTtlMs: settings.workerTtlMs,
+    staleReapMs: settings.staleReapMs,
+    reapIntervalMs: settings.reapIntervalMs,
     retentionMs: settings.retentionDays * dayMs,
     logRetentionMs: settings.logRetentionDays * dayMs,
     maxPayloadBytes: settings.maxPayloadBytes,

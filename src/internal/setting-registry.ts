@@ -221,6 +221,54 @@ export const settings = Object.freeze({
     maxMs: day,
     meaning: 'How long after its last sign of life a worker is shown as offline.',
   }),
+  staleReap: durationSetting({
+    env: 'WORKER_STALE_REAP_S',
+    defaultMs: 300 * second,
+    minMs: second,
+    maxMs: 30 * day,
+    meaning: 'How long a worker must have been silent before its registration is forgotten.',
+  }),
+  reapInterval: durationSetting({
+    env: 'WORKER_REAP_INTERVAL_S',
+    defaultMs: 60 * second,
+    minMs: 100,
+    maxMs: day,
+    meaning: 'How often silent registrations are looked for.',
+  }),
+  reconnectGiveup: durationSetting({
+    env: 'WORKER_RECONNECT_GIVEUP_S',
+    defaultMs: 0,
+    minMs: 0,
+    maxMs: 365 * day,
+    meaning: 'Reserved, and ignored: a worker that lost its database tries to reach it for ever.',
+  }),
+  stateDir: textSetting({
+    env: 'MILLRACE_STATE_DIR',
+    default: '.millrace',
+    expected: 'a folder that can be written',
+    meaning:
+      'Where `millrace work` keeps the ids of its workers over restarts; beside the config file unless it is an absolute path. In containers a volume of its own.',
+  }),
+  recycleAfterJobs: numberOrWordSetting({
+    env: 'WORKER_RECYCLE_AFTER_JOBS',
+    default: 'auto',
+    word: 'auto',
+    min: 0,
+    max: 1_000_000_000,
+    whole: true,
+    meaning:
+      'After how many ended attempts `millrace work` drains and ends, so that a fresh process takes its place; 0 is never. auto: 1000, once the process is 10 minutes old.',
+  }),
+  workerMaxMemory: numberOrWordSetting({
+    env: 'MILLRACE_WORKER_MAX_MEMORY',
+    default: 'auto',
+    word: 'auto',
+    min: 0,
+    max: 16_777_216,
+    whole: true,
+    meaning:
+      'At how many MB of resident memory `millrace work` does the same; 0 is never. auto: 75 % of the memory of the machine or container, once the process is 10 minutes old.',
+  }),
   workerSleep: durationSetting({
     env: 'MILLRACE_WORKER_SLEEP',
     defaultMs: second,

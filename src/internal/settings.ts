@@ -78,7 +78,7 @@ export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   return Object.freeze({
     values: Object.freeze(values) as SettingValues,
     sources: Object.freeze(sources as Record<SettingName, SettingSource>),
-    warnings: Object.freeze(unknownVariables(inputs.env ?? {})),
+    warnings: Object.freeze([...unknownVariables(inputs.env ?? {}), ...ignored(sources)]),
   });
 }
 
@@ -161,13 +161,25 @@ function settingsInvalid(problems: readonly string[]): MillraceError {
   );
 }
 
+function ignored(sources: Partial<Record<SettingName, SettingSource>>): string[] {
+  const { env } = settings.reconnectGiveup;
+  return sources.reconnectGiveup === 'default'
+    ? []
+    : [`${env} is ignored: a worker that lost its database tries to reach it for ever`];
+}
+
+/** What operators know from elsewhere under another name. */
+const renamed: Readonly<Record<string, string>> = {
+  MILLRACE_WORKER_MAX_JOBS: settings.recycleAfterJobs.env,
+};
+
 function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   const known = new Set<string>(settingNames.map((name) => settings[name].env));
   return Object.keys(env)
     .filter((name) => name.startsWith('MILLRACE_') && !name.startsWith('MILLRACE_TEST_') && !known.has(name))
     .sort()
     .map((name) => {
-      const nearest = nearestName(name, known);
+      const nearest = renamed[name] ?? nearestName(name, known);
       const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
       return `${name} is set, but there is no such setting${hint}`;
     });

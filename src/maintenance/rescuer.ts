@@ -11,6 +11,7 @@ import { type ResolvedBackoff, resolveBackoff } from '../core/backoff.js';
 import { isMillraceError } from '../internal/errors.js';
 import { appendFailure } from '../internal/failure.js';
 import type { Logger } from '../internal/logger.js';
+import { incarnationOf } from '../storage/claimed-job.js';
 import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 
@@ -48,29 +49,42 @@ export class Rescuer {
 
   /** Rejects when storage cannot be reached; what was taken back by then stays so. `force` takes every expired lease. */
   async sweep({ force = false, expectedEveryMs = Number.POSITIVE_INFINITY } = {}): Promise<RescueReport> {
-    const { storage, leaseMs } = this.#options;
+    const { leaseMs } = this.#options;
+    return await this.watching(expectedEveryMs, () =>
+      this.#eachPage((page) => (force ? page : this.#withEvidence(page, leaseMs))),
+    );
+  }
+
+  /** Takes back at once all that an incarnation holds; for who knows that it has ended, which is all the evidence there can be. */
+  async takeOver(incarnation: string): Promise<RescueReport> {
+    // They end now, and are then taken like every lease that has ended; should this process die too, others find them.
+    await this.#options.storage.renew(incarnation, 0);
+    return await this.#eachPage((page) => page.filter(({ token }) => incarnationOf(token) === incarnation));
+  }
+
+  async #eachPage(
+    choose: (page: readonly ExpiredLease[]) => readonly ExpiredLease[] | Promise<readonly ExpiredLease[]>,
+  ): Promise<RescueReport> {
     const counts = {
       retried: {} as Record<string, number>,
       buried: {} as Record<string, number>,
       ended: 0,
       waiting: 0,
     };
-    return await this.watching(expectedEveryMs, async () => {
-      let after: { leaseUntilMs: number; id: string } | undefined;
-      for (;;) {
-        const page = await storage.expired({
-          expiredForMs: 0,
-          limit: pageSize,
-          ...(after === undefined ? {} : { after }),
-        });
-        const taken = force ? page : await this.#withEvidence(page, leaseMs);
-        counts.waiting += page.length - taken.length;
-        await this.#takeBack(taken, counts);
-        const last = page.at(-1);
-        if (page.length < pageSize || last === undefined) return counts;
-        after = { leaseUntilMs: last.leaseUntilMs, id: last.id };
-      }
-    });
+    let after: { leaseUntilMs: number; id: string } | undefined;
+    for (;;) {
+      const page = await this.#options.storage.expired({
+        expiredForMs: 0,
+        limit: pageSize,
+        ...(after === undefined ? {} : { after }),
+      });
+      const taken = await choose(page);
+      counts.waiting += page.length - taken.length;
+      await this.#takeBack(taken, counts);
+      const last = page.at(-1);
+      if (page.length < pageSize || last === undefined) return counts;
+      after = { leaseUntilMs: last.leaseUntilMs, id: last.id };
+    }
   }
 
   /** Runs a call to storage and takes its answer, or its failure, as an observation of whether the database can be reached. */

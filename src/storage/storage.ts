@@ -35,6 +35,7 @@
  * lapsed is taken back at a certain time (that is the rescuer's, on evidence).
  */
 import type { JobStatus } from '../core/job-status.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from './audit.js';
 import type { Capabilities } from './capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from './claimed-job.js';
 import type { HandlerProfile, ProfileNote } from './handler-profile.js';
@@ -53,7 +54,14 @@ import type {
   TakeBackOutcome,
 } from './settlement.js';
 import type { SyncTransactionQueue, TransactionQueue } from './transaction/queue.js';
-import type { AdminState, WorkerRecord, WorkerReport } from './worker-record.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from './worker-record.js';
 
 export interface Storage {
   /** Known after `open`. */
@@ -136,7 +144,7 @@ export interface Storage {
     olderThanMs: number;
     limit: number;
   }): Promise<number>;
-  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, workers whose last word (heartbeat or goodbye) is a day old, profiles older than a day, and what is kept of lines and keys that no live job has and none was given for a day; up to `limit` each. The last of these are not counted. */
+  /** Deletes log lines older than `olderThanMs`, unique periods that have passed, audit entries past their time, workers whose last word (heartbeat or goodbye) is a day old (their `adminState` is kept unless it is `active`), profiles older than a day, and what is kept of lines and keys that no live job has and none was given for a day; up to `limit` each. The last of these are not counted. */
   purgeTraces(request: { olderThanMs: number; limit: number }): Promise<number>;
 
   // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -161,15 +169,24 @@ export interface Storage {
   log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]>;
 
   // ── workers and duties ────────────────────────────────────────────────────────────────────────────────────────
-  /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`. */
+  /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`, and is not `ended`: one that the caller knows to be over. A recycle that was asked of another incarnation is forgotten. */
   register(
     report: WorkerReport,
     aliveMs: number,
+    ended?: string | null,
   ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }>;
   /** Refreshes it. `unknown`: no registration of this id and incarnation, or it said goodbye; register again. */
   heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }>;
+  /** What operators want of this worker, and the paused queues; asked every second. An unknown id is active. */
+  orders(id: string): Promise<WorkerOrders>;
   /** Marks it as gone (it said goodbye). */
   unregister(id: string, incarnation: string): Promise<void>;
+  /** Does it and writes the audit entry, with the outcome as its result, in one transaction. A repeat does it again and is written once. */
+  changeWorker(id: string, change: WorkerChange, audit: NewAuditEntry): Promise<WorkerChangeOutcome>;
+  /** Removes a registration whose last word (heartbeat or goodbye) is still the one of `heartbeatAtMs`; its `adminState` is kept for when the id comes back, unless it is `active`. False: it was heard since, or is not there. */
+  forgetSilent(id: string, heartbeatAtMs: number): Promise<boolean>;
+  /** Newest first. */
+  audit(page: AuditPageRequest): Promise<AuditEntry[]>;
   workers(): Promise<WorkerRecord[]>;
   /** Takes or extends the singleton task `name` for `ttlMs`; false when another holder has it. */
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean>;

@@ -38,7 +38,8 @@ export interface ExchangeLoopOptions {
   readonly onClaimed: (jobs: readonly ClaimedJob[], claim: PlannedClaim) => void;
   readonly onSettled: (entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]) => void;
   readonly onAloneDue: () => void;
-  readonly onDown: (error: unknown) => void;
+  /** Storage did not answer; it is asked again in `waitMs`. */
+  readonly onDown: (error: unknown, waitMs: number) => void;
   readonly onUp: () => void;
 }
 
@@ -204,11 +205,9 @@ export class ExchangeLoop {
         return answer;
       } catch (error) {
         if (!isMillraceError(error) || !error.retryable) throw error;
-        this.#options.onDown(error);
-        const capMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries);
-        await delay(capMs * this.#options.random(), undefined, { signal: this.#closing.signal }).catch(
-          () => undefined,
-        );
+        const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries) * this.#options.random();
+        this.#options.onDown(error, waitMs);
+        await delay(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
         if (this.#isClosed && !hasResults) return null;
         if (this.#closing.signal.aborted && tries > 0) return null;
       }

@@ -2,9 +2,7 @@
  * Everything that exists between a start and a stop of a worker, wired together: slots, buffer, outbox, exchange loop,
  * link. Here stands what follows from what; each part knows only its own business.
  */
-import { hostname } from 'node:os';
 import type { LaneKind } from '../core/lane-kind.js';
-import { servedQueues } from '../internal/queue-selection.js';
 import type { ClaimedJob, HeldLease } from '../storage/claimed-job.js';
 import { noBudgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
@@ -24,10 +22,11 @@ import { inlineRoom, laneRoom } from './claims/rooms.js';
 import { ExchangeLoop } from './exchange-loop.js';
 import { Executor } from './executor.js';
 import type { WorkerHost } from './host.js';
+import { inlineLane, laneReport } from './lane-reports.js';
 import type { LanePorts, LaneSource } from './lanes/lane.js';
 import { LaneGroup } from './lanes/lane-group.js';
 import { LeaseAudit } from './lease-audit.js';
-import type { Link, LinkListener, LinkSnapshot, WorkerIdentity } from './link/link.js';
+import type { Link, LinkListener, LinkSnapshot, WorkerIdentity, WorkerStatus } from './link/link.js';
 import { openLink } from './link/open-link.js';
 import { LoneRun } from './lone-run.js';
 import { monotonicMs } from './monotonic.js';
@@ -36,6 +35,7 @@ import { Runner } from './runner.js';
 import type { SettledCounts } from './settled-counts.js';
 import { emitSettled } from './settled-events.js';
 import { logSettled } from './settled-log.js';
+import type { UsageMeter } from './usage-meter.js';
 import { LoopPulse } from './watchdog/loop-pulse.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 
@@ -43,8 +43,7 @@ export interface LifeOptions {
   readonly host: WorkerHost;
   readonly options: ResolvedWorkerOptions;
   readonly storage: Storage;
-  readonly workerId: string;
-  readonly incarnation: string;
+  readonly identity: WorkerIdentity;
   readonly counts: SettledCounts;
   /** Inline slots. */
   readonly inlineWidth: number;
@@ -56,9 +55,13 @@ export interface LifeOptions {
   readonly endsAtMs: number | null;
   /** Claims may be made. */
   readonly isOpen: () => boolean;
-  readonly state: () => string;
-  readonly onRegistered: () => void;
-  readonly onDown: (error: unknown) => void;
+  readonly lifecycle: () => Pick<WorkerStatus, 'state' | 'transitions' | 'drain'>;
+  readonly usage: UsageMeter;
+  readonly onAdminState: (adminState: AdminState) => void;
+  readonly onRecycleAsked: () => void;
+  /** Every second. */
+  readonly onTick: () => void;
+  readonly onDown: (error: unknown, waitMs: number) => void;
   readonly onUp: () => void;
   /** Something ended: a slot is free, a result acknowledged. */
   readonly onChange: () => void;
@@ -86,7 +89,6 @@ export class WorkerLife {
   #adminState: AdminState = 'active';
   #clockSkewMs = 0;
   #isLookScheduled = false;
-  #isRegistered = false;
 
   constructor(options: LifeOptions) {
     this.#options = options;
@@ -110,7 +112,7 @@ export class WorkerLife {
       poke: () => this.exchange.wake(),
     });
     this.#pulse = new LoopPulse(host.settings.heartbeatMs);
-    this.link = openLink(host, storage, this.#identity(), options.options, {
+    this.link = openLink(host, storage, options.identity, options.options, {
       pulse: this.#pulse,
       listener: this.#listener(),
     });
@@ -123,6 +125,12 @@ export class WorkerLife {
 
   get unacknowledged(): number {
     return this.#outbox.size;
+  }
+
+  /** Everything that it took is settled, and acknowledged; handlers that ignore their signal may still go on. */
+  get isDone(): boolean {
+    const isLeft = [...this.runner.attempts].some(({ isAbandoned }) => !isAbandoned);
+    return !isLeft && this.#buffer.size === 0 && this.#outbox.size === 0 && !this.exchange.isBusy;
   }
 
   get #holdsNothing(): boolean {
@@ -169,16 +177,18 @@ export class WorkerLife {
     }
   }
 
-  /** Sends the last results and says goodbye, in the time given. */
-  async close(deadlineMs: number): Promise<void> {
-    const signal = AbortSignal.timeout(deadlineMs);
-    if (this.#status !== null) clearInterval(this.#status);
-    this.#knownQueues?.close();
+  /** Sends the last results, until the signal fires. */
+  async settleRest(signal: AbortSignal): Promise<void> {
     await this.exchange.drain(signal);
+  }
+
+  /** Says goodbye, in the time given. */
+  async close(signal: AbortSignal, deadlineMs: number): Promise<void> {
+    if (this.#status !== null) clearInterval(this.#status);
     await this.exchange.close(signal);
     await Promise.all([this.#log.flushBeforeSettle(), this.#admission.close()]);
     await this.#watch?.[Symbol.asyncDispose]();
-    this.#report('STOPPED');
+    this.#report();
     await Promise.all([
       this.link.stop(deadlineMs),
       ...this.#lanes.map((group) => group.stop({ deadlineMs })),
@@ -193,7 +203,7 @@ export class WorkerLife {
   }
 
   #lanePorts(): LanePorts {
-    const { host, storage, workerId } = this.#options;
+    const { host, storage, identity } = this.#options;
     return {
       context: {
         log: (line) => this.#log.add(line),
@@ -206,7 +216,7 @@ export class WorkerLife {
         logger: host.logger,
       },
       enqueue: (jobs) => storage.enqueue(jobs),
-      workerId,
+      workerId: identity.id,
       maxPayloadBytes: host.settings.maxPayloadBytes,
       killGraceMs: host.settings.killGraceMs,
       logger: host.logger,
@@ -217,12 +227,12 @@ export class WorkerLife {
   }
 
   #createAdmission(): Admission {
-    const { host, storage, workerId, endsAtMs } = this.#options;
+    const { host, storage, identity, endsAtMs } = this.#options;
     const { admission: settings, workerTtlMs } = host.settings;
     return new Admission({
       settings,
       storage,
-      workerId,
+      workerId: identity.id,
       workerTtlMs,
       namesOf: namesByKind(host.definitions),
       kindOf: (name) => this.#kindOf(name),
@@ -272,12 +282,12 @@ export class WorkerLife {
   }
 
   #createExchange(): ExchangeLoop {
-    const { host, storage, workerId, incarnation, onDown, onUp } = this.#options;
+    const { host, storage, identity, onDown, onUp } = this.#options;
     return new ExchangeLoop({
       storage,
       outbox: this.#outbox,
-      workerId,
-      incarnation,
+      workerId: identity.id,
+      incarnation: identity.incarnation,
       plan: this.#plan,
       labels: [],
       budgets: noBudgets,
@@ -293,17 +303,8 @@ export class WorkerLife {
     });
   }
 
-  #identity(): WorkerIdentity {
-    const { host, options, workerId: id, incarnation } = this.#options;
-    const queues = servedQueues(options.queues);
-    const concurrency = this.#options.inlineWidth;
-    const handlers = [...host.definitions.keys()];
-    const { version } = host;
-    return { id, incarnation, host: hostname(), pid: process.pid, version, queues, handlers, concurrency };
-  }
-
   #listener(): LinkListener {
-    const { host, workerId } = this.#options;
+    const { host, identity } = this.#options;
     const audit = new LeaseAudit({
       buffer: this.#buffer,
       attempts: this.runner.attempts,
@@ -319,22 +320,23 @@ export class WorkerLife {
     });
     return {
       onRegistered: (adminState) => {
-        if (this.#isRegistered) host.logger.debug('registered again', { worker: workerId, adminState });
-        else host.logger.info('registered', { worker: workerId, adminState });
-        this.#isRegistered = true;
-        this.#options.onRegistered();
+        host.logger.debug('registered again', { worker: identity.id, adminState });
       },
       onSnapshot: (snapshot) => this.#takeSnapshot(audit, snapshot),
       onClockSkew: (skewMs) => {
         this.#clockSkewMs = skewMs;
       },
-      onAdminState: (adminState) => this.#noteAdminState(adminState),
+      onAdminState: (adminState) => this.noteAdminState(adminState),
+      onRecycleAsked: () => this.#options.onRecycleAsked(),
       onLog: (level, message, fields) => host.logger[level](message, fields),
     };
   }
 
-  #noteAdminState(adminState: AdminState): void {
+  /** What operators want: a drain is the lifecycle's, standby is a matter of claims. */
+  noteAdminState(adminState: AdminState): void {
+    if (this.#adminState === adminState) return;
     this.#adminState = adminState;
+    this.#options.onAdminState(adminState);
     if (adminState === 'active') this.exchange.wake();
     else this.returnBuffer(`operator set ${adminState}`);
   }
@@ -411,10 +413,10 @@ export class WorkerLife {
   }
 
   #started({ job }: Attempt): void {
-    const { host, workerId } = this.#options;
+    const { host, identity } = this.#options;
     if (host.events.listenerCount('job:started') === 0) return;
     const { id, name, queue, attempts } = job;
-    host.events.emit('job:started', { id, name, queue, attempt: attempts + 1, workerId });
+    host.events.emit('job:started', { id, name, queue, attempt: attempts + 1, workerId: identity.id });
   }
 
   #ended(attempt: Attempt, settlement: Settlement | null): void {
@@ -433,13 +435,13 @@ export class WorkerLife {
   }
 
   #settled(entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]): void {
-    const { host, counts, workerId } = this.#options;
+    const { host, counts, identity } = this.#options;
     for (let index = 0; index < entries.length; index += 1) {
       const entry = entries[index] as OutboxEntry;
       const outcome = outcomes[index];
       if (outcome === 'done') {
         counts.add(entry.settlement.kind);
-        emitSettled(host.events, entry, workerId);
+        emitSettled(host.events, entry, identity.id);
         logSettled(host.logger, entry);
       } else {
         counts.add('lease-lost');
@@ -477,25 +479,31 @@ export class WorkerLife {
   }
 
   #tick(): void {
-    this.#report(this.#options.state());
+    this.#options.usage.tick();
+    this.#report();
+    this.#options.onTick();
     void this.#admission.refresh();
     if (this.#options.isOpen()) void this.exchange.peekIfStale(statusEveryMs);
     this.#look();
   }
 
-  #report(state: string): void {
-    const { rss: rssBytes, heapUsed: heapBytes } = process.memoryUsage();
-    const { peakLagMs: peakLoopLagMs } = this.#pulse;
-    const [buffered, unacknowledged] = [this.#buffer.size, this.#outbox.size];
-    const details = {
-      rssBytes,
-      heapBytes,
-      peakLoopLagMs,
-      buffered,
-      unacknowledged,
-      ...this.#barred(),
-    };
-    this.link.report({ state, running: this.runner.size, jobsDone: this.#options.counts.ended, details });
+  #report(): void {
+    const { lifecycle, usage, counts } = this.#options;
+    this.link.report({
+      ...lifecycle(),
+      running: this.runner.size,
+      lanes: [
+        inlineLane({
+          attempts: this.runner.attempts,
+          width: this.#options.inlineWidth,
+          jobsDone: counts.ended,
+        }),
+        ...this.#lanes.flatMap((group) => group.snapshots().map(laneReport)),
+      ],
+      jobsDone: counts.ended,
+      usage: usage.read(this.#pulse.peakLagMs),
+      details: { buffered: this.#buffer.size, unacknowledged: this.#outbox.size, ...this.#barred() },
+    });
   }
 
   /** Handlers whose jobs do not start here for now, for `why`; nothing where all do. */
@@ -510,10 +518,10 @@ export class WorkerLife {
   }
 
   async #renewNow(attempt: Attempt): Promise<boolean> {
-    const { storage, incarnation, host } = this.#options;
+    const { storage, identity, host } = this.#options;
     let held: readonly HeldLease[];
     try {
-      held = await storage.renew(incarnation, host.settings.leaseMs);
+      held = await storage.renew(identity.incarnation, host.settings.leaseMs);
     } catch (error) {
       // Storage that does not answer is no verdict on the lease, and no failure of the handler that asked.
       host.logger.debug('the lease of a job could not be renewed now', { job: attempt.job.id, error });

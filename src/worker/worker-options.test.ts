@@ -41,6 +41,8 @@ test('options that are right are filled up', () => {
     duties: true,
     module: null,
     processLanes: 'auto',
+    stateDir: null,
+    recycleAfterJobs: null,
   });
   expect(resolve({ module: new URL('file:///app/main.js'), processLanes: 3 })).toMatchObject({
     module: 'file:///app/main.js',

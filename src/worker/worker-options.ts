@@ -29,6 +29,13 @@ export interface WorkerOptions {
   readonly module?: string | URL;
   /** How many process lanes, 0 … 64, or `auto`: by the CPU budget where a job asks for one. @default MILLRACE_PROCESS_LANES, 'auto' */
   readonly processLanes?: LaneWish;
+  /**
+   * A folder in which the worker keeps its id over restarts, so that one that crashed gets its jobs back at its next
+   * start and not when their leases lapse. A folder may serve many workers. @default none: a new id for each object
+   */
+  readonly stateDir?: string;
+  /** Starts the worker anew, in place, after so many ended attempts. @default never */
+  readonly recycleAfterJobs?: number;
 }
 
 export interface ResolvedWorkerOptions {
@@ -39,6 +46,9 @@ export interface ResolvedWorkerOptions {
   /** A `file:` address. */
   readonly module: string | null;
   readonly processLanes: LaneWish;
+  readonly stateDir: string | null;
+  /** Null: never. */
+  readonly recycleAfterJobs: number | null;
 }
 
 const defaultQueues = parseQueueSelection('default');
@@ -49,6 +59,8 @@ const known: readonly (keyof WorkerOptions)[] = [
   'duties',
   'module',
   'processLanes',
+  'stateDir',
+  'recycleAfterJobs',
 ];
 
 /** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid`, listing every problem */
@@ -60,6 +72,7 @@ export function resolveWorkerOptions(
   const given = problems.takeObject(options);
   problems.checkKeys(given, known);
   const { concurrency = 10, duties = true, stopTimeout = defaults.stopTimeoutMs } = given;
+  const { stateDir = null, recycleAfterJobs = null } = given;
   const isCount = typeof concurrency === 'number' && Number.isInteger(concurrency);
   if (!isCount || concurrency < 1 || concurrency > largestConcurrency) {
     problems.add(
@@ -70,6 +83,15 @@ export function resolveWorkerOptions(
     problems.add(`option "duties": expected true or false, got ${describeValue(duties)}`);
   }
   const queues = problems.attempt(() => parseQueueSelection(given.queues ?? 'default'), defaultQueues);
+  if (stateDir !== null && (typeof stateDir !== 'string' || stateDir === '' || stateDir.includes('\0'))) {
+    problems.add(`option "stateDir": expected the path of a folder, got ${describeValue(stateDir)}`);
+  }
+  const isJobCount = Number.isInteger(recycleAfterJobs) && (recycleAfterJobs as number) >= 1;
+  if (recycleAfterJobs !== null && !isJobCount) {
+    problems.add(
+      `option "recycleAfterJobs": expected a whole number from 1, got ${describeValue(recycleAfterJobs)}`,
+    );
+  }
   const stopTimeoutMs = problems.attempt(
     () => parseDuration(stopTimeout, { name: 'option "stopTimeout"' }),
     defaults.stopTimeoutMs,
@@ -89,6 +111,8 @@ export function resolveWorkerOptions(
     duties: duties as boolean,
     module,
     processLanes: processLanes as LaneWish,
+    stateDir: stateDir as string | null,
+    recycleAfterJobs: recycleAfterJobs as number | null,
   });
 }
 

@@ -1,8 +1,14 @@
 /**
- * A worker on a storage link: takes jobs from the database, runs them in inline slots, settles them.
+ * A worker on a storage link: takes jobs from the database, runs them, settles them. Its life is the table of
+ * `core/worker-lifecycle.ts`; here stands what is done in each state.
  *
- * STOPPED → REGISTER (until storage knows this incarnation) → RUNNING ⇄ RECONNECTING (storage does not answer; jobs run
- * on, results wait in the outbox, for ever) → DRAINING (nothing new; what runs may end) → STOPPED
+ * STARTING → REGISTER (until storage knows this incarnation, for ever) → RUNNING ⇄ RECONNECTING (storage does not answer;
+ * jobs run on, results wait in the outbox, for ever) → DRAINING (nothing new; what runs may end) → EXIT
+ *
+ * Ends: a stop or a signal has a deadline, after which handlers are aborted and their jobs put back; a recycle waits for
+ * its jobs' own timeouts. An operator's drain is no end: RUNNING again once it is activated. A worker in a process of its
+ * own then has ended (`ended`), and whoever started the process starts another; one embedded in a program starts anew in
+ * place after a recycle, as a new incarnation.
  *
  * Promises: a claimed job is settled, put back, or its lease lapses; a result is sent until storage has answered for it;
  * `stop` ends in its time whatever the database does. It does not promise that a handler runs once: see the lease rules.
@@ -10,38 +16,75 @@
  * The main loop owns claims, handlers and results; registration, renewals and the control read are the link's (link.ts).
  */
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { laneChild } from '../client/lane-child.js';
+import type { Drain, DrainReason } from '../core/worker-drain.js';
+import type { WorkerState } from '../core/worker-lifecycle.js';
 import { aborted } from '../internal/aborted.js';
 import { withDeadline } from '../internal/deadline.js';
 import { MillraceError } from '../internal/errors.js';
 import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
 import { servedQueues } from '../internal/queue-selection.js';
 import { Service, type StopOptions } from '../internal/service.js';
+import type { Storage } from '../storage/storage.js';
+import type { AdminState } from '../storage/worker-record.js';
 import type { WorkerHost } from './host.js';
-import { planLanes } from './lanes/plan-lanes.js';
+import { type Slot, takeSlot } from './identity/slot.js';
+import { type LanePlan, planLanes } from './lanes/plan-lanes.js';
+import { Lifecycle } from './lifecycle.js';
+import { blankStatus, type WorkerIdentity } from './link/link.js';
+import { monotonicMs } from './monotonic.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
+import { Recycler, type RecycleWish, returnTurns } from './recycler.js';
+import { freshWorkerId, registerPatiently } from './registration.js';
 import { SettledCounts } from './settled-counts.js';
+import { UsageMeter } from './usage-meter.js';
 import { WorkerLife } from './worker-life.js';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './worker-options.js';
 
-export type WorkerState = 'STOPPED' | 'REGISTER' | 'RUNNING' | 'RECONNECTING' | 'DRAINING';
+export interface WorkerStopOptions extends StopOptions {
+  /** What the log and the registration say of it. @default 'stop' */
+  readonly reason?: Extract<DrainReason, 'stop' | 'signal' | 'second-signal' | 'crash' | 'pool-shrink'>;
+  /** @default 'its program' */
+  readonly owner?: string;
+}
 
 /** After the handlers' grace: for the last results and the goodbye. */
 const farewellMs = 5_000;
 /** A start waits no longer for its lanes. */
 const warmMs = 10_000;
+/** A link that stays lost is told again so often. */
+const lostToldEveryMs = 10_000;
+const slotTouchedEveryMs = 60_000;
+/** Under which what operators want of it stands among the drains. */
+const operator = 'operator';
+
+/** What a life is made of. */
+interface LifeParts {
+  readonly storage: Storage;
+  readonly lifecycle: Lifecycle;
+  readonly lanes: LanePlan;
+}
 
 export class Worker extends Service {
-  readonly id = `w-${randomBytes(4).toString('hex')}`;
   /** New at each start. */
   incarnation = '';
   /** How its attempts ended so far. */
   readonly counts = new SettledCounts();
   readonly #host: WorkerHost;
   readonly #options: ResolvedWorkerOptions;
-  #lifecycle: WorkerState = 'STOPPED';
+  #id = freshWorkerId();
+  #starts = 0;
+  #lifecycle: Lifecycle | null = null;
   #life: WorkerLife | null = null;
   #lanes = 0;
+  #slot: Slot | null = null;
+  #recycler: Recycler | null = null;
+  #jobsBefore = 0;
+  #lostToldAtMs: number | null = null;
+  #touchedAtMs = 0;
+  #isStopWanted = false;
+  #failure: unknown = null;
   #waiters: (() => void)[] = [];
   #hasten: ((deadlineMs: number) => void) | null = null;
 
@@ -52,8 +95,14 @@ export class Worker extends Service {
     this.#options = resolveWorkerOptions(options, host.settings);
   }
 
+  /** Known for good once it is registered: with a `stateDir` it is the one that was kept there. */
+  get id(): string {
+    return this.#id;
+  }
+
+  /** `EXIT` also before the first start. */
   get lifecycle(): WorkerState {
-    return this.#lifecycle;
+    return this.#lifecycle?.state ?? 'EXIT';
   }
 
   /** Their names; where all are served `*`, with the exceptions as `!name`. */
@@ -74,9 +123,12 @@ export class Worker extends Service {
   /** In the child of a process lane, which loads the module that starts this worker, it never starts nor says that it has. */
   override start(): Promise<void> {
     const lane = laneChild();
-    if (lane === null) return super.start();
-    lane.started(this.#host.definitions);
-    return new Promise(() => undefined);
+    if (lane !== null) {
+      lane.started(this.#host.definitions);
+      return new Promise(() => undefined);
+    }
+    this.#isStopWanted = false;
+    return super.start();
   }
 
   /** Resolves when the queues held nothing that was due and all that ran is settled, or when the worker has stopped. */
@@ -84,53 +136,75 @@ export class Worker extends Service {
     while (this.#life !== null && !this.#life.isIdle) await this.#change();
   }
 
+  /** Resolves when it has stopped, by whatever hand: a call, a recycle. */
+  async ended(): Promise<void> {
+    while (this.state !== 'stopped') await this.#change();
+  }
+
   /**
    * Takes no more jobs, gives back those not started, lets the others end until the deadline, then aborts them and puts
    * them back uncharged. A further call with a nearer deadline ends the wait.
    */
-  override stop(options: StopOptions = {}): Promise<void> {
-    return super.stop({ deadlineMs: options.deadlineMs ?? this.#options.stopTimeoutMs });
+  override stop(options: WorkerStopOptions = {}): Promise<void> {
+    const { reason = 'stop', owner = 'its program', deadlineMs = this.#options.stopTimeoutMs } = options;
+    this.#isStopWanted = true;
+    if (this.state !== 'stopped')
+      this.#lifecycle?.ask({ reason, owner, deadlineMs: monotonicMs() + deadlineMs });
+    return super.stop({ deadlineMs });
   }
 
   protected override async doStart(signal: AbortSignal): Promise<void> {
     this.incarnation = randomBytes(8).toString('hex');
-    const lanes = planLanes(this.#host, this.#options);
-    this.#lanes = lanes.sizes.inline + lanes.sizes.process;
-    this.#host.logger.info(lanes.sizes.text, { worker: this.id });
-    for (const source of lanes.skipped)
-      this.#host.logger.warn('the CPU budget leaves out a source', { source });
-    this.#moveTo('REGISTER', 'started');
-    const storage = await openStoragePatiently(() => this.#host.storage(), this.#host.logger, signal);
-    const registered = new Promise<void>((resolve) => {
-      this.#life = new WorkerLife({
-        host: this.#host,
-        options: this.#options,
-        storage,
-        workerId: this.id,
-        incarnation: this.incarnation,
-        counts: this.counts,
-        inlineWidth: lanes.sizes.inline,
-        laneSources: lanes.sources,
-        cap: lanes.sizes.cap,
-        endsAtMs: null,
-        isOpen: () => this.#lifecycle === 'RUNNING' || this.#lifecycle === 'RECONNECTING',
-        state: () => this.#lifecycle,
-        onRegistered: resolve,
-        onDown: (error) => this.#linkDown(error),
-        onUp: () => this.#linkUp(),
-        onChange: () => this.#tellChange(),
-      });
+    this.#starts += 1;
+    this.#failure = null;
+    this.#lostToldAtMs = null;
+    this.#jobsBefore = this.counts.ended;
+    const { logger, events } = this.#host;
+    const lifecycle = new Lifecycle({ workerId: () => this.#id, logger, events });
+    this.#lifecycle = lifecycle;
+    try {
+      const lanes = planLanes(this.#host, this.#options);
+      this.#lanes = lanes.sizes.inline + lanes.sizes.process;
+      logger.info(lanes.sizes.text, { worker: this.#id });
+      for (const source of lanes.skipped) logger.warn('the CPU budget leaves out a source', { source });
+      // Inline slots are there at once; lanes that are processes come up beside the registration.
+      lifecycle.send('lanes-ready', lanes.sizes.text);
+      const storage = await openStoragePatiently(() => this.#host.storage(), logger, signal);
+      await this.#begin({ storage, lifecycle, lanes }, signal);
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+  }
+
+  async #begin(parts: LifeParts, signal: AbortSignal): Promise<void> {
+    const { storage, lifecycle, lanes } = parts;
+    const { logger, settings, events } = this.#host;
+    this.#slot = this.#takeSlot(storage);
+    const identity = { ...this.#identity(lanes), id: this.#slot?.id ?? this.#id };
+    const { leaseMs, workerTtlMs: ttlMs } = settings;
+    const { id, adminState } = await registerPatiently({
+      ...{ storage, ttlMs, leaseMs, logger, signal },
+      report: { ...identity, ...blankStatus, ...lifecycle.status, link: 'storage' },
+      ended: this.#slot?.ended ?? null,
     });
-    const life = this.#life as unknown as WorkerLife;
+    this.#id = id;
+    logger.info('registered', { worker: id, adminState });
+    const life = this.#createLife(parts, { ...identity, id });
+    this.#life = life;
+    this.#recycler = this.#createRecycler(storage);
     const lanesReady = life.startLanes();
     await life.link.start();
     using wait = aborted(signal);
-    await Promise.race([registered, wait.fired]);
     if (lanes.sources.length > 0) await this.#untilWarm(lanesReady, wait.fired);
-    if (signal.aborted) throw new MillraceError('closed', `worker ${this.id}: stopped before it had started`);
-    this.#moveTo('RUNNING', 'registered');
+    if (signal.aborted) throw new MillraceError('closed', `worker ${id}: stopped before it had started`);
+    lifecycle.send('registered', 'registered');
+    life.noteAdminState(adminState);
     await life.open();
-    this.#host.events.emit('worker:started', { workerId: this.id });
+    events.emit('worker:started', { workerId: id });
+    returnTurns(storage, { workerId: id, queues: this.queues }).catch((error: unknown) =>
+      logger.debug('recycle: the turn of the incarnation before lapses by its time', { error }),
+    );
   }
 
   /** What takes longer joins when it is well: inline jobs need not wait for it. */
@@ -147,32 +221,183 @@ export class Worker extends Service {
   }
 
   protected override async doStop({ deadlineMs }: { readonly deadlineMs: number }): Promise<void> {
-    const life = this.#life;
-    if (life !== null) {
-      this.#moveTo('DRAINING', 'stop was asked for');
-      life.drain();
-      await this.#untilNothingRuns(life, deadlineMs);
-      for (const attempt of life.runner.attempts) life.runner.abort(attempt, 'stopping');
-      await this.#untilNothingRuns(life, this.#host.settings.killGraceMs);
-      life.abandonRest();
-      await life.close(farewellMs);
-      if (life.unacknowledged > 0) {
-        this.#host.logger.error(
-          'stopped with results that storage did not take in time; their jobs run again',
-          {
-            results: life.unacknowledged,
-          },
-        );
-      }
-      this.#life = null;
-    }
-    this.#moveTo('STOPPED', life === null ? 'stopped before it had started' : 'drained');
-    this.#tellChange();
-    this.#host.events.emit('worker:stopped', { workerId: this.id });
+    const { life, lifecycle } = { life: this.#life, lifecycle: this.#lifecycle };
+    if (life !== null) await this.#end(life, deadlineMs);
+    else if (this.#isStopWanted) {
+      lifecycle?.ask({ reason: 'stop', owner: 'its program', deadlineMs: null });
+      lifecycle?.send('work-done', 'stopped before it had started');
+    } else lifecycle?.send('failed', String(this.#failure));
+    this.#life = null;
+    this.#recycler = null;
+    this.#slot?.release();
+    this.#slot = null;
+    this.#host.events.emit('worker:stopped', { workerId: this.#id });
+    // Once the service knows it too.
+    setImmediate(() => this.#tellChange());
   }
 
   protected override hastenStop({ deadlineMs }: { readonly deadlineMs: number }): void {
     this.#hasten?.(deadlineMs);
+  }
+
+  async #end(life: WorkerLife, deadlineMs: number): Promise<void> {
+    const lifecycle = this.#lifecycle as Lifecycle;
+    if (!lifecycle.isEnding) lifecycle.ask({ reason: 'stop', owner: 'its own start', deadlineMs: null });
+    life.drain();
+    await this.#untilNothingRuns(life, deadlineMs);
+    if (life.runner.size > 0) {
+      lifecycle.send('deadline-passed', 'the drain’s time is over');
+      for (const attempt of life.runner.attempts) life.runner.abort(attempt, 'stopping');
+      await this.#untilNothingRuns(life, this.#host.settings.killGraceMs);
+    }
+    const hasLeft = life.runner.size > 0;
+    life.abandonRest();
+    const farewell = AbortSignal.timeout(farewellMs);
+    await life.settleRest(farewell);
+    if (hasLeft) lifecycle.send('grace-passed', 'handlers that did not end are left behind');
+    else lifecycle.send('work-done', 'drained');
+    await this.#recycler?.leave();
+    await life.close(farewell, farewellMs);
+    if (life.unacknowledged > 0) {
+      this.#host.logger.error(
+        'stopped with results that storage did not take in time; their jobs run again',
+        {
+          results: life.unacknowledged,
+        },
+      );
+    }
+  }
+
+  /** Takes nothing more, lets what runs end by its own timeouts, and stops; in a program it starts anew. */
+  async #recycle(wish: RecycleWish): Promise<void> {
+    const { logger, events, process: own } = this.#host;
+    const { life, lifecycle } = { life: this.#life, lifecycle: this.#lifecycle };
+    if (life === null || lifecycle === null || lifecycle.isEnding) return;
+    logger.info(`recycle: ${wish.text}, draining`, { worker: this.#id });
+    if (own === null && wish.reason === 'memory')
+      events.emit('worker:unhealthy', { workerId: this.#id, reason: wish.text });
+    const drain: Drain = { reason: wish.reason, owner: 'recycler', deadlineMs: null };
+    lifecycle.ask(drain);
+    life.drain();
+    while (this.#life === life && !life.isDone) await this.#change();
+    // Somebody stopped it meanwhile, and that has its own end.
+    if (this.#isStopWanted) return;
+    await super.stop({ deadlineMs: this.#options.stopTimeoutMs });
+    logger.info(`recycle: done, jobs_done=${this.counts.ended - this.#jobsBefore}`, { worker: this.#id });
+    if (own === null && !this.#isStopWanted) await super.start();
+  }
+
+  #noteAdminState(adminState: AdminState): void {
+    const lifecycle = this.#lifecycle as Lifecycle;
+    if (adminState === 'drain') {
+      lifecycle.ask({ reason: 'operator-drain', owner: operator, deadlineMs: null });
+      this.#life?.drain();
+    } else if (lifecycle.cancel(operator, `operator set ${adminState}`)) {
+      if (this.#lostToldAtMs !== null) lifecycle.send('link-lost', 'the link is still lost');
+    }
+  }
+
+  #tick(): void {
+    const nowMs = monotonicMs();
+    if (nowMs - this.#touchedAtMs >= slotTouchedEveryMs) {
+      this.#touchedAtMs = nowMs;
+      this.#slot?.touch();
+    }
+    this.#recycler?.tick({
+      jobsDone: this.counts.ended - this.#jobsBefore,
+      rssBytes: process.memoryUsage.rss(),
+      ageMs: process.uptime() * 1_000,
+    });
+    if (this.lifecycle === 'DRAINING') this.#tellChange();
+  }
+
+  #linkDown(error: unknown, waitMs: number): void {
+    const nowMs = monotonicMs();
+    const isTold = this.#lostToldAtMs !== null && nowMs - this.#lostToldAtMs < lostToldEveryMs;
+    if (!isTold) {
+      this.#lostToldAtMs = nowMs;
+      const text = error instanceof Error ? error.message : String(error);
+      this.#host.logger.warn(`link: lost (${text}), reconnecting in ${(waitMs / 1_000).toFixed(1)} s`, {
+        worker: this.#id,
+      });
+    }
+    this.#lifecycle?.send('link-lost', String(error));
+  }
+
+  #linkUp(): void {
+    if (this.#lostToldAtMs === null) return;
+    this.#lostToldAtMs = null;
+    this.#host.logger.info('link: storage answers again', { worker: this.#id });
+    this.#lifecycle?.send('link-restored', 'storage answers again');
+  }
+
+  /** Null: an id of its own. */
+  #takeSlot(storage: Storage): Slot | null {
+    const { stateDir } = this.#options;
+    if (stateDir === null || !storage.capabilities.shared) return null;
+    try {
+      return takeSlot(stateDir, this.incarnation);
+    } catch (error) {
+      this.#host.logger.warn(
+        `the state folder ${stateDir} can't be used: this worker gets a new id at each start. Make it writable, or set MILLRACE_STATE_DIR`,
+        { error },
+      );
+      return null;
+    }
+  }
+
+  #identity({ sizes }: LanePlan): WorkerIdentity {
+    return {
+      id: this.#id,
+      incarnation: this.incarnation,
+      host: hostname(),
+      pid: process.pid,
+      version: this.#host.version,
+      queues: this.queues,
+      handlers: [...this.#host.definitions.keys()],
+      labels: [],
+      concurrency: sizes.inline,
+      restarts: this.#slot?.restarts ?? this.#starts - 1,
+    };
+  }
+
+  #createLife({ storage, lifecycle, lanes }: LifeParts, identity: WorkerIdentity): WorkerLife {
+    const windowMs = this.#host.settings.heartbeatMs;
+    return new WorkerLife({
+      host: this.#host,
+      options: this.#options,
+      storage,
+      identity,
+      counts: this.counts,
+      inlineWidth: lanes.sizes.inline,
+      laneSources: lanes.sources,
+      cap: lanes.sizes.cap,
+      endsAtMs: null,
+      isOpen: () => lifecycle.state === 'RUNNING' || lifecycle.state === 'RECONNECTING',
+      lifecycle: () => lifecycle.status,
+      usage: new UsageMeter({ windowMs, folder: this.#slot?.folder ?? null }),
+      onAdminState: (adminState) => this.#noteAdminState(adminState),
+      onRecycleAsked: () => this.#recycler?.ask({ reason: 'recycle-asked', text: 'asked by an operator' }),
+      onTick: () => this.#tick(),
+      onDown: (error, waitMs) => this.#linkDown(error, waitMs),
+      onUp: () => this.#linkUp(),
+      onChange: () => this.#tellChange(),
+    });
+  }
+
+  #createRecycler(storage: Storage): Recycler {
+    const { process: own, logger, settings } = this.#host;
+    const never = { value: 0, isExplicit: true };
+    const jobs = { value: this.#options.recycleAfterJobs ?? 0, isExplicit: true };
+    return new Recycler({
+      ...{ storage, logger, workerId: this.#id, queues: this.queues, ttlMs: settings.workerTtlMs },
+      rules: own?.recycle ?? { jobs, memory: never },
+      onTurn: (wish) =>
+        void this.#recycle(wish).catch((error: unknown) => {
+          this.#host.events.emit('worker:unhealthy', { workerId: this.#id, reason: String(error) });
+          logger.error('a recycled worker could not start anew', { worker: this.#id, error });
+        }),
+    });
   }
 
   /** At most so long; a further `stop` with a nearer deadline shortens the wait. */
@@ -204,20 +429,5 @@ export class Worker extends Service {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const resolve of waiters) resolve();
-  }
-
-  #linkDown(error: unknown): void {
-    if (this.#lifecycle === 'RUNNING') this.#moveTo('RECONNECTING', String(error));
-  }
-
-  #linkUp(): void {
-    if (this.#lifecycle === 'RECONNECTING') this.#moveTo('RUNNING', 'storage answers again');
-  }
-
-  #moveTo(state: WorkerState, reason: string): void {
-    if (this.#lifecycle === state) return;
-    this.#host.logger.info(`worker: ${this.#lifecycle} → ${state}`, { worker: this.id, reason });
-    this.#lifecycle = state;
-    this.#host.events.emit('worker:state', { workerId: this.id, state });
   }
 }

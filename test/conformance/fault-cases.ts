@@ -1,5 +1,6 @@
+import { uuidv7 } from '../../src/internal/uuid.js';
 import type { Storage } from '../../src/storage/storage.js';
-import type { WorkerReport } from '../../src/storage/worker-record.js';
+import { workerReport } from '../support/worker-report.js';
 import { done, failure, HOUR, LEASE, SECOND, type Stage, settlement, type Verdict } from './stage.js';
 import { buried } from './verdicts.js';
 
@@ -222,7 +223,7 @@ export const faultCases: Record<string, Arrange> = {
     };
   },
   register: async (stage, queue) => {
-    const report = reportOf(queue, stage.incarnation());
+    const report = workerReport({ id: queue, incarnation: stage.incarnation() });
     const registered = { outcome: 'registered', adminState: 'active' };
     return {
       call: (storage) => storage.register(report, LEASE),
@@ -231,7 +232,7 @@ export const faultCases: Record<string, Arrange> = {
     };
   },
   heartbeat: async (stage, queue) => {
-    const report = reportOf(queue, stage.incarnation());
+    const report = workerReport({ id: queue, incarnation: stage.incarnation() });
     await stage.storage.register(report, LEASE);
     const ok = { outcome: 'ok', adminState: 'active' };
     return {
@@ -241,11 +242,34 @@ export const faultCases: Record<string, Arrange> = {
     };
   },
   unregister: async (stage, queue) => {
-    const report = reportOf(queue, stage.incarnation());
+    const report = workerReport({ id: queue, incarnation: stage.incarnation() });
     await stage.storage.register(report, LEASE);
     return {
       call: (storage) => storage.unregister(queue, report.incarnation),
       look: async () => (await stage.storage.workers()).find(({ id }) => id === queue)?.gone,
+    };
+  },
+  changeWorker: async (stage, queue) => {
+    await stage.storage.register(workerReport({ id: queue, incarnation: stage.incarnation() }), LEASE);
+    const entry = { id: uuidv7(), actor: 'me', action: 'worker.drain', target: queue, source: 'test' };
+    return {
+      call: (storage) => storage.changeWorker(queue, { kind: 'admin-state', adminState: 'drain' }, entry),
+      look: async () => {
+        const written = await stage.storage.audit({ limit: 1_000 });
+        const { adminState } = await stage.storage.orders(queue);
+        return [adminState, written.filter(({ target }) => target === queue).map(({ result }) => result)];
+      },
+      answers: ['done', 'done'],
+    };
+  },
+  forgetSilent: async (stage, queue) => {
+    await stage.storage.register(workerReport({ id: queue, incarnation: stage.incarnation() }), LEASE);
+    const find = async () => (await stage.storage.workers()).find(({ id }) => id === queue);
+    const heartbeatAtMs = (await find())?.heartbeatAtMs ?? 0;
+    return {
+      call: (storage) => storage.forgetSilent(queue, heartbeatAtMs),
+      look: find,
+      answers: [true, false],
     };
   },
   takeDuty: async (stage, queue) => ({
@@ -292,23 +316,5 @@ function stops(method: 'bury' | 'cancel' | 'delete', again: string): Record<stri
         answers: ['requested', 'requested'],
       };
     },
-  };
-}
-
-function reportOf(id: string, incarnation: string): WorkerReport {
-  return {
-    id,
-    incarnation,
-    host: 'host',
-    pid: 1,
-    version: '0.1.0',
-    link: 'storage',
-    state: 'RUNNING',
-    queues: [],
-    handlers: [],
-    concurrency: 1,
-    running: 0,
-    jobsDone: 0,
-    details: {},
   };
 }

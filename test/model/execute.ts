@@ -89,6 +89,14 @@ function look(storage: Storage, operation: Exclude<Operation, { method: Changing
       return storage.heartbeat(operation.report);
     case 'unregister':
       return storage.unregister(operation.id, operation.incarnation);
+    case 'orders':
+      return storage.orders(operation.id);
+    case 'changeWorker':
+      return storage.changeWorker(operation.id, operation.change, operation.audit);
+    case 'forgetSilent':
+      return forgetAsSeen(storage, operation.id);
+    case 'audit':
+      return storage.audit({ limit: 1_000 });
     case 'takeDuty':
       return storage.takeDuty(operation.name, operation.holder, operation.ttlMs);
     case 'releaseDuty':
@@ -111,6 +119,11 @@ function look(storage: Storage, operation: Exclude<Operation, { method: Changing
     case 'serverUptimeMs':
       return storage[operation.method]();
   }
+}
+
+async function forgetAsSeen(storage: Storage, id: string): Promise<boolean> {
+  const seen = (await storage.workers()).find((worker) => worker.id === id);
+  return storage.forgetSilent(id, seen?.heartbeatAtMs ?? 0);
 }
 
 type ChangingMethod =

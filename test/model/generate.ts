@@ -1,6 +1,7 @@
 import type { ClaimRequest, Lease, PeekRequest, Take } from '../../src/storage/claimed-job.js';
 import type { ProfileNote } from '../../src/storage/handler-profile.js';
-import type { WorkerReport } from '../../src/storage/worker-record.js';
+import type { WorkerChange, WorkerReport } from '../../src/storage/worker-record.js';
+import { workerReport } from '../support/worker-report.js';
 import { planChangeMany, planEdit } from './generate-changes.js';
 import { planSettlements, planTakeBacks } from './generate-endings.js';
 import { planJobs } from './generate-jobs.js';
@@ -44,6 +45,10 @@ const weights: Readonly<Record<Method, number>> = {
   heartbeat: 1.5,
   unregister: 0.5,
   workers: 0.5,
+  orders: 1,
+  changeWorker: 1.5,
+  forgetSilent: 0.5,
+  audit: 0.5,
   takeDuty: 1,
   releaseDuty: 0.5,
   tidy: 0.5,
@@ -164,6 +169,11 @@ function nextLesserOperation(random: Random, world: World, method: LesserMethod)
       return { method, report: aReport(random, world) };
     case 'unregister':
       return { method, id: random.pick(world.workerIds), incarnation: random.pick(world.incarnations) };
+    case 'orders':
+    case 'forgetSilent':
+      return { method, id: random.pick(world.workerIds) };
+    case 'changeWorker':
+      return aChange(random, world);
     case 'takeDuty': {
       const holder = random.pick(['x', 'y']);
       return { method, name: random.pick(world.duties), holder, ttlMs: halfPast(random.between(0, 3)) };
@@ -178,6 +188,7 @@ function nextLesserOperation(random: Random, world: World, method: LesserMethod)
       return { method, notes: random.some(world.handlers).map((name) => aNote(random, name)) };
     case 'profiles':
       return { method, names: random.some(world.handlers), windowMs: halfPast(random.pick([1, 4, 59])) };
+    case 'audit':
     case 'limits':
     case 'queues':
     case 'releaseBlocked':
@@ -268,21 +279,30 @@ function someLines(random: Random, lease: Lease) {
 }
 
 function aReport(random: Random, world: World): WorkerReport {
-  return {
+  return workerReport({
     id: random.pick(world.workerIds),
     incarnation: random.pick(world.incarnations.slice(0, 2)),
-    host: 'host',
     pid: random.between(1, 9),
-    version: '0.1.0',
-    link: 'storage',
     state: random.pick(['STARTING', 'RUNNING', 'DRAINING']),
     queues: random.some(world.queues),
     handlers: random.some(world.names),
-    concurrency: 10,
     running: random.int(10),
     jobsDone: random.int(1_000),
     details: random.pick([{}, { memoryMb: 12.5 }, { lanes: [{ kind: 'inline' }], none: null }]),
-  };
+  });
+}
+
+function aChange(random: Random, world: World): Operation {
+  const id = random.pick(world.workerIds);
+  const change = random.pick<WorkerChange>([
+    { kind: 'admin-state', adminState: random.pick(['active', 'drain', 'standby']) },
+    { kind: 'recycle' },
+    { kind: 'forget', silentForMs: halfPast(random.between(0, 4)) },
+  ]);
+  // Now and then one that was written before.
+  const audit = `${world.run}-0000-7000-8000-${String(random.int(40)).padStart(12, '0')}`;
+  const entry = { id: audit, actor: 'ada', action: change.kind, target: id, source: 'test' };
+  return { method: 'changeWorker', id, change, audit: entry };
 }
 
 function aNote(random: Random, name: string): ProfileNote {

@@ -1,3 +1,4 @@
+import type { WorkerOrders } from '../../src/storage/worker-record.js';
 import type { Operation } from './operation.js';
 import type { World } from './world.js';
 
@@ -28,6 +29,10 @@ export function normalize(operation: Operation, answer: unknown, world: World, s
   if (method === 'queues') return null;
   if (method === 'serverUptimeMs' || method === 'purgeTraces') return null;
   if (!world.groups.length && (method === 'limits' || method === 'profiles')) return null;
+  if (method === 'orders') {
+    const { paused, ...orders } = answer as WorkerOrders;
+    return { ...orders, paused: sorted(ofThisRun(paused, world)) };
+  }
   if (method === 'now') return bucket(answer as number, startMs);
   const comparable = comparableOf(ofThisRun(answer, world), startMs);
   if (method === 'claim') return inOrderUnlessRepeated(comparable, operation.request.token, world);
@@ -54,6 +59,7 @@ function ofThisRun(answer: unknown, world: World): unknown {
     if (typeof row === 'string') return !row.startsWith('q-') || row.includes(world.run);
     if (typeof row !== 'object' || row === null) return true;
     if ('group' in row && 'waiting' in row) return String(row.group).startsWith(world.run);
+    if ('actor' in row && 'target' in row) return String(row.target).startsWith(world.run);
     if ('adminState' in row && 'id' in row) return String(row.id).startsWith(world.run);
     if ('oldestDueForMs' in row && 'queue' in row)
       return String(row.queue).includes(world.run) && !isEmpty(row);

@@ -1,11 +1,12 @@
 import type { JobStatus } from '../../src/core/job-status.js';
+import type { NewAuditEntry } from '../../src/storage/audit.js';
 import type { ClaimRequest, Lease, PeekRequest } from '../../src/storage/claimed-job.js';
 import type { ProfileNote } from '../../src/storage/handler-profile.js';
 import type { NewLogLine } from '../../src/storage/job-log.js';
 import type { JobFilter } from '../../src/storage/job-record.js';
 import type { NewJob } from '../../src/storage/new-job.js';
 import type { JobEdit, Settlement, TakeBack } from '../../src/storage/settlement.js';
-import type { WorkerReport } from '../../src/storage/worker-record.js';
+import type { WorkerChange, WorkerReport } from '../../src/storage/worker-record.js';
 
 /** A new job whose absolute due time is told from the start of the run. */
 export type PlannedJob = Omit<NewJob, 'due'> & {
@@ -66,6 +67,14 @@ export type Operation =
   | { readonly method: 'register'; readonly report: WorkerReport; readonly aliveMs: number }
   | { readonly method: 'heartbeat'; readonly report: WorkerReport }
   | { readonly method: 'unregister'; readonly id: string; readonly incarnation: string }
+  | { readonly method: 'orders' | 'forgetSilent'; readonly id: string }
+  | {
+      readonly method: 'changeWorker';
+      readonly id: string;
+      readonly change: WorkerChange;
+      readonly audit: NewAuditEntry;
+    }
+  | { readonly method: 'audit' }
   | { readonly method: 'takeDuty'; readonly name: string; readonly holder: string; readonly ttlMs: number }
   | { readonly method: 'releaseDuty'; readonly name: string; readonly holder: string }
   | { readonly method: 'tidy'; readonly settled: number; readonly idle: boolean }

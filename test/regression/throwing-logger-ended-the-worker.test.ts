@@ -48,7 +48,7 @@ for (const [what, logger] of [
     const ignored = await millrace.dispatch(stubborn, {});
     await expect(ignored.result({ timeout: '5s' })).rejects.toMatchObject({ code: 'job-failed' });
     await worker.stop();
-    expect(worker.lifecycle).toBe('STOPPED');
+    expect(worker.lifecycle).toBe('EXIT');
   });
 }
 

@@ -1,7 +1,9 @@
 import { isFinal } from '../../core/job-status.js';
+import { auditKeptMs } from '../audit.js';
 import { forgetJob } from './endings.js';
 import type { MemoryJob, MemoryState } from './state.js';
 import { hasPassed } from './unique-keys.js';
+import { forgetWorker } from './workers.js';
 
 const dayMs = 86_400_000;
 
@@ -34,11 +36,17 @@ function isNeeded(state: MemoryState, job: MemoryJob): boolean {
   });
 }
 
-/** Log lines, unique periods and workers, up to `limit` of each; profiles and turns are not counted. */
+/** Log lines, unique periods, audit entries and workers, up to `limit` of each; profiles and turns are not counted. */
 export function purgeTraces(state: MemoryState, request: { olderThanMs: number; limit: number }): number {
+  const { limit } = request;
   state.profiles.forget(state.now());
   forgetTurns(state);
-  return purgeLines(state, request) + purgePeriods(state, request.limit) + purgeWorkers(state, request.limit);
+  return (
+    purgeLines(state, request) +
+    purgePeriods(state, limit) +
+    purgeWorkers(state, limit) +
+    purgeAudit(state, limit)
+  );
 }
 
 function forgetTurns(state: MemoryState): void {
@@ -73,6 +81,12 @@ function purgeWorkers(state: MemoryState, limit: number): number {
   const silent = [...state.workers.values()]
     .filter((worker) => worker.heartbeatAtMs <= oldestMs)
     .slice(0, limit);
-  for (const { id } of silent) state.workers.delete(id);
+  for (const worker of silent) forgetWorker(state, worker);
   return silent.length;
+}
+
+function purgeAudit(state: MemoryState, limit: number): number {
+  const oldestMs = state.now() - auditKeptMs;
+  const kept = state.audit.findIndex(({ atMs }) => atMs > oldestMs);
+  return state.audit.splice(0, Math.min(kept === -1 ? state.audit.length : kept, limit)).length;
 }

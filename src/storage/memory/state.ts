@@ -1,9 +1,11 @@
 import type { JobStatus } from '../../core/job-status.js';
+import type { AuditEntry } from '../audit.js';
 import type { LeaseToken, StopRequest } from '../claimed-job.js';
 import type { JobLimit } from '../job-limit.js';
 import type { LogLine } from '../job-log.js';
 import type { FailedParentPolicy, NewJob, UniqueScope } from '../new-job.js';
-import type { WorkerRecord } from '../worker-record.js';
+
+import type { AdminState, WorkerRecord } from '../worker-record.js';
 import { Profiles } from './profiles.js';
 import { Turns } from './turns.js';
 import { type MemoryLine, WaitingLines } from './waiting-lines.js';
@@ -96,6 +98,10 @@ export class MemoryState {
   readonly paused = new Set<string>();
   readonly ended = new Map<string, EndedCounts>();
   readonly workers = new Map<string, Omit<WorkerRecord, 'silentForMs'>>();
+  /** Of ids whose registration was forgotten; never `active`. */
+  readonly keptAdminStates = new Map<string, AdminState>();
+  /** In the order in which they were written. */
+  readonly audit: AuditEntry[] = [];
   readonly duties = new Map<string, Duty>();
   /** Queues in which something may have become claimable since the last wake-up. */
   readonly awakened = new Set<string>();

@@ -4,6 +4,7 @@
  */
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
@@ -23,7 +24,14 @@ import type {
 } from '../settlement.js';
 import type { Storage, StorageOptions } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
-import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from '../worker-record.js';
 import * as claims from './claim.js';
 import * as control from './control.js';
 import { enqueue } from './enqueue.js';
@@ -237,12 +245,17 @@ export class MemoryStorage implements Storage {
   register(
     report: WorkerReport,
     aliveMs: number,
+    ended: string | null = null,
   ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
-    return this.#step((state) => fleet.register(state, report, aliveMs));
+    return this.#step((state) => fleet.register(state, report, { aliveMs, ended }));
   }
 
   heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
     return this.#step((state) => fleet.heartbeat(state, report));
+  }
+
+  orders(id: string): Promise<WorkerOrders> {
+    return this.#step((state) => fleet.orders(state, id));
   }
 
   unregister(id: string, incarnation: string): Promise<void> {
@@ -251,6 +264,18 @@ export class MemoryStorage implements Storage {
 
   workers(): Promise<WorkerRecord[]> {
     return this.#step((state) => fleet.workers(state));
+  }
+
+  changeWorker(id: string, change: WorkerChange, audit: NewAuditEntry): Promise<WorkerChangeOutcome> {
+    return this.#step((state) => fleet.changeWorker(state, id, { change, audit }));
+  }
+
+  forgetSilent(id: string, heartbeatAtMs: number): Promise<boolean> {
+    return this.#step((state) => fleet.forgetSilent(state, id, heartbeatAtMs));
+  }
+
+  audit(page: AuditPageRequest): Promise<AuditEntry[]> {
+    return this.#step((state) => fleet.audit(state, page));
   }
 
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

@@ -1,23 +1,33 @@
-import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from '../worker-record.js';
 import { byId, type MemoryState } from './state.js';
+
+type Registered = Omit<WorkerRecord, 'silentForMs'>;
 
 export function register(
   state: MemoryState,
   report: WorkerReport,
-  aliveMs: number,
+  { aliveMs, ended }: { readonly aliveMs: number; readonly ended: string | null },
 ): { outcome: 'registered' | 'taken'; adminState: AdminState } {
   const nowMs = state.now();
   const known = state.workers.get(report.id);
-  const adminState = known?.adminState ?? 'active';
+  const adminState = known?.adminState ?? state.keptAdminStates.get(report.id) ?? 'active';
   const isSame = known?.incarnation === report.incarnation;
-  if (known !== undefined && !isSame && !known.gone && nowMs - known.heartbeatAtMs < aliveMs) {
-    return { outcome: 'taken', adminState };
-  }
-  const startedAtMs = isSame ? known.startedAtMs : nowMs;
+  const isAlive = known !== undefined && !known.gone && nowMs - known.heartbeatAtMs < aliveMs;
+  if (isAlive && !isSame && known.incarnation !== ended) return { outcome: 'taken', adminState };
+  state.keptAdminStates.delete(report.id);
   state.workers.set(report.id, {
     ...structuredClone(report),
     adminState,
-    startedAtMs,
+    recycleAsked: isSame && known.recycleAsked,
+    startedAtMs: isSame ? known.startedAtMs : nowMs,
     heartbeatAtMs: nowMs,
     gone: false,
   });
@@ -30,10 +40,19 @@ export function heartbeat(
 ): { outcome: 'ok' | 'unknown'; adminState: AdminState } {
   const known = state.workers.get(report.id);
   if (known === undefined || known.incarnation !== report.incarnation || known.gone) {
-    return { outcome: 'unknown', adminState: known?.adminState ?? 'active' };
+    return { outcome: 'unknown', adminState: orders(state, report.id).adminState };
   }
   state.workers.set(report.id, { ...known, ...structuredClone(report), heartbeatAtMs: state.now() });
   return { outcome: 'ok', adminState: known.adminState };
+}
+
+export function orders(state: MemoryState, id: string): WorkerOrders {
+  const known = state.workers.get(id);
+  return {
+    adminState: known?.adminState ?? state.keptAdminStates.get(id) ?? 'active',
+    recycleAsked: known?.recycleAsked ?? false,
+    paused: [...state.paused].sort(),
+  };
 }
 
 export function unregister(state: MemoryState, id: string, incarnation: string): void {
@@ -47,6 +66,64 @@ export function workers(state: MemoryState): WorkerRecord[] {
   return [...state.workers.values()]
     .sort(byId)
     .map((worker) => ({ ...structuredClone(worker), silentForMs: nowMs - worker.heartbeatAtMs }));
+}
+
+export function changeWorker(
+  state: MemoryState,
+  id: string,
+  { change, audit }: { readonly change: WorkerChange; readonly audit: NewAuditEntry },
+): WorkerChangeOutcome {
+  const known = state.workers.get(id);
+  const result = known === undefined ? changeForgotten(state, id, change) : carryOut(state, known, change);
+  if (!state.audit.some((entry) => entry.id === audit.id)) {
+    state.audit.push({ ...audit, atMs: state.now(), result });
+  }
+  return result;
+}
+
+function carryOut(state: MemoryState, known: Registered, change: WorkerChange): WorkerChangeOutcome {
+  switch (change.kind) {
+    case 'admin-state':
+      state.workers.set(known.id, { ...known, adminState: change.adminState });
+      return 'done';
+    case 'recycle':
+      state.workers.set(known.id, { ...known, recycleAsked: true });
+      return 'done';
+    case 'forget':
+      if (!known.gone && state.now() - known.heartbeatAtMs < change.silentForMs) return 'alive';
+      state.workers.delete(known.id);
+      return 'done';
+  }
+}
+
+/** Of what was forgotten, only the state that operators want of it is left to be changed. */
+function changeForgotten(state: MemoryState, id: string, change: WorkerChange): WorkerChangeOutcome {
+  if (change.kind === 'recycle' || !state.keptAdminStates.delete(id)) return 'not-found';
+  if (change.kind === 'admin-state' && change.adminState !== 'active')
+    state.keptAdminStates.set(id, change.adminState);
+  return 'done';
+}
+
+export function forgetSilent(state: MemoryState, id: string, heartbeatAtMs: number): boolean {
+  const known = state.workers.get(id);
+  if (known?.heartbeatAtMs !== heartbeatAtMs) return false;
+  forgetWorker(state, known);
+  return true;
+}
+
+/** What an operator wanted of it outlives the registration. */
+export function forgetWorker(state: MemoryState, { id, adminState }: Registered): void {
+  state.workers.delete(id);
+  if (adminState !== 'active') state.keptAdminStates.set(id, adminState);
+}
+
+export function audit(state: MemoryState, { limit, after }: AuditPageRequest): AuditEntry[] {
+  const isBelow = (entry: AuditEntry): boolean =>
+    after === undefined || entry.atMs < after.atMs || (entry.atMs === after.atMs && entry.id < after.id);
+  return state.audit
+    .filter(isBelow)
+    .sort((a, b) => b.atMs - a.atMs || byId(b, a))
+    .slice(0, limit);
 }
 
 export function takeDuty(state: MemoryState, name: string, holder: string, ttlMs: number): boolean {

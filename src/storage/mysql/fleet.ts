@@ -1,8 +1,23 @@
-import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import { bytesToUuid } from '../../internal/uuid.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from '../worker-record.js';
 import type { Context } from './context.js';
+import { pausedQueues } from './control.js';
 import { isDuplicateRow } from './errors.js';
 import {
+  askRecycle,
+  auditPage,
+  deleteSilent,
+  deleteWorker,
   foldDeltas,
+  hideSilent,
   holdsDuty,
   insertWorker,
   lockDeltas,
@@ -14,8 +29,11 @@ import {
   releaseDutyStatement,
   replaceWorker,
   takeDutyStatement,
+  writeAdminState,
+  writeAudit,
 } from './queries/workers.js';
-import { list, sql } from './sql.js';
+import { list, type Sql, sql } from './sql.js';
+import type { Tables } from './tables.js';
 
 /** Counts that are folded in one transaction. */
 const foldRows = 5_000;
@@ -25,21 +43,24 @@ interface Registration {
   readonly adminState: AdminState;
 }
 
-export async function register(
-  context: Context,
-  report: WorkerReport,
-  aliveMs: number,
-): Promise<Registration> {
+/** Whose registration may be replaced. */
+interface Claim {
+  readonly aliveMs: number;
+  /** An incarnation that is known to be over. */
+  readonly ended: string | null;
+}
+
+export async function register(context: Context, report: WorkerReport, claim: Claim): Promise<Registration> {
   try {
-    return await registerOnce(context, report, aliveMs);
+    return await registerOnce(context, report, claim);
   } catch (error) {
     if (!isDuplicateRow(error)) throw error;
     // Another one wrote the first row of this id in between: now it is there to be looked at.
-    return registerOnce(context, report, aliveMs);
+    return registerOnce(context, report, claim);
   }
 }
 
-function registerOnce(context: Context, report: WorkerReport, aliveMs: number): Promise<Registration> {
+function registerOnce(context: Context, report: WorkerReport, claim: Claim): Promise<Registration> {
   const { t, side } = context;
   return side.transaction('registering a worker', async (tx): Promise<Registration> => {
     const [result] = await tx.send(lockWorker(t, report.id, context.now()));
@@ -53,8 +74,9 @@ function registerOnce(context: Context, report: WorkerReport, aliveMs: number): 
     const known = workerOf(row);
     const { adminState } = known;
     const isSame = known.incarnation === incarnation;
-    if (!isSame && !known.gone && known.silentForMs < aliveMs) return { outcome: 'taken', adminState };
-    await tx.send(replaceWorker(t, written, isSame ? known.startedAtMs : null, context.now()));
+    const isAlive = !known.gone && !isForgotten(row) && known.silentForMs < claim.aliveMs;
+    if (isAlive && !isSame && known.incarnation !== claim.ended) return { outcome: 'taken', adminState };
+    await tx.send(replaceWorker(t, written, { isSame, now: context.now() }));
     return { outcome: 'registered', adminState };
   });
 }
@@ -68,8 +90,21 @@ export async function heartbeat(
   const row = { id, incarnation, report: JSON.stringify(report) };
   const [refreshed] = await side.send('heartbeat', refreshWorker(t, row, context.now()));
   const [state] = await side.send('heartbeat', readAdminState(t, id));
-  const adminState = (state?.rows[0]?.[0] as Buffer | undefined)?.toString() ?? 'active';
-  return { outcome: refreshed?.changed === 1 ? 'ok' : 'unknown', adminState: adminState as AdminState };
+  return {
+    outcome: refreshed?.changed === 1 ? 'ok' : 'unknown',
+    adminState: adminStateOf(state?.rows[0]?.[0]),
+  };
+}
+
+export async function orders(context: Context, id: string): Promise<WorkerOrders> {
+  const { t, side } = context;
+  const [state] = await side.send('reading orders', readAdminState(t, id));
+  const [adminState, recycleAsked] = state?.rows[0] ?? [];
+  return {
+    adminState: adminStateOf(adminState),
+    recycleAsked: recycleAsked === 1,
+    paused: await pausedQueues(context),
+  };
 }
 
 export async function unregister(context: Context, id: string, incarnation: string): Promise<void> {
@@ -81,11 +116,81 @@ export async function workers(context: Context): Promise<WorkerRecord[]> {
   return (result?.rows ?? []).map(workerOf);
 }
 
+export function changeWorker(
+  context: Context,
+  id: string,
+  { change, audit }: { readonly change: WorkerChange; readonly audit: NewAuditEntry },
+): Promise<WorkerChangeOutcome> {
+  const { t, side } = context;
+  return side.transaction('changing a worker', async (tx) => {
+    const [found] = await tx.send(lockWorker(t, id, context.now()));
+    const row = found?.rows[0];
+    const { outcome, statement } = row === undefined ? notFound : carriedOut(t, { id, row }, change);
+    if (statement !== null) await tx.send(statement);
+    await tx.send(writeAudit(t, { ...audit, result: outcome }, context.now()));
+    return outcome;
+  });
+}
+
+interface CarriedOut {
+  readonly outcome: WorkerChangeOutcome;
+  readonly statement: Sql | null;
+}
+
+const notFound: CarriedOut = { outcome: 'not-found', statement: null };
+
+function carriedOut(
+  t: Tables,
+  { id, row }: { readonly id: string; readonly row: readonly unknown[] },
+  change: WorkerChange,
+): CarriedOut {
+  switch (change.kind) {
+    case 'admin-state':
+      return { outcome: 'done', statement: writeAdminState(t, id, change.adminState) };
+    case 'recycle':
+      return isForgotten(row) ? notFound : { outcome: 'done', statement: askRecycle(t, id) };
+    case 'forget': {
+      const { gone, silentForMs } = workerOf(row);
+      const isSilent = gone || isForgotten(row) || silentForMs >= change.silentForMs;
+      return isSilent
+        ? { outcome: 'done', statement: deleteWorker(t, id) }
+        : { outcome: 'alive', statement: null };
+    }
+  }
+}
+
+export async function forgetSilent(context: Context, id: string, heartbeatAtMs: number): Promise<boolean> {
+  const { t, side } = context;
+  const [deleted] = await side.send('forgetting a worker', deleteSilent(t, id, heartbeatAtMs));
+  if (deleted?.changed === 1) return true;
+  const [hidden] = await side.send('forgetting a worker', hideSilent(t, id, heartbeatAtMs));
+  return hidden?.changed === 1;
+}
+
+export async function audit(context: Context, page: AuditPageRequest): Promise<AuditEntry[]> {
+  const [result] = await context.side.send('reading the audit', auditPage(context.t, page));
+  return (result?.rows ?? []).map(([id, actor, action, target, source, atMs, outcome]) => ({
+    id: bytesToUuid(id as Buffer),
+    actor: actor as string,
+    action: action as string,
+    target: target as string,
+    source: source as string,
+    atMs: atMs as number,
+    result: outcome as string,
+  }));
+}
+
+const adminStateOf = (value: unknown): AdminState =>
+  ((value as Buffer | undefined)?.toString() ?? 'active') as AdminState;
+
+const isForgotten = (row: readonly unknown[]): boolean => row[8] === 1;
+
 function workerOf(row: readonly unknown[]): WorkerRecord {
-  const [, , report, adminState, startedAt, heartbeatAt, gone, now] = row;
+  const [, , report, adminState, startedAt, heartbeatAt, gone, recycleAsked, , now] = row;
   return {
     ...(JSON.parse(report as string) as WorkerReport),
-    adminState: (adminState as Buffer).toString() as AdminState,
+    adminState: adminStateOf(adminState),
+    recycleAsked: recycleAsked === 1,
     startedAtMs: startedAt as number,
     heartbeatAtMs: heartbeatAt as number,
     silentForMs: Number(now) - (heartbeatAt as number),

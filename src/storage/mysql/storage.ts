@@ -6,6 +6,7 @@
  */
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
@@ -30,7 +31,14 @@ import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
-import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from '../worker-record.js';
 import { changeMany } from './change-many.js';
 import * as claims from './claims.js';
 import { openConnection, type Server } from './connection.js';
@@ -290,12 +298,17 @@ export class MysqlStorage implements Storage {
   async register(
     report: WorkerReport,
     aliveMs: number,
+    ended: string | null = null,
   ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
-    return fleet.register(this.#context(), report, aliveMs);
+    return fleet.register(this.#context(), report, { aliveMs, ended });
   }
 
   async heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
     return fleet.heartbeat(this.#context(), report);
+  }
+
+  async orders(id: string): Promise<WorkerOrders> {
+    return fleet.orders(this.#context(), id);
   }
 
   async unregister(id: string, incarnation: string): Promise<void> {
@@ -304,6 +317,18 @@ export class MysqlStorage implements Storage {
 
   async workers(): Promise<WorkerRecord[]> {
     return fleet.workers(this.#context());
+  }
+
+  async changeWorker(id: string, change: WorkerChange, audit: NewAuditEntry): Promise<WorkerChangeOutcome> {
+    return fleet.changeWorker(this.#context(), id, { change, audit });
+  }
+
+  async forgetSilent(id: string, heartbeatAtMs: number): Promise<boolean> {
+    return fleet.forgetSilent(this.#context(), id, heartbeatAtMs);
+  }
+
+  async audit(page: AuditPageRequest): Promise<AuditEntry[]> {
+    return fleet.audit(this.#context(), page);
   }
 
   async takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

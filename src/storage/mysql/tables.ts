@@ -17,6 +17,7 @@ const names = [
   'lanes',
   'log',
   'workers',
+  'audit',
   'duties',
   'schema',
 ] as const;

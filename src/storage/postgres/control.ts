@@ -1,4 +1,5 @@
 import { isUuid } from '../../internal/uuid.js';
+import { auditKeptMs } from '../audit.js';
 import type { StopRequest } from '../claimed-job.js';
 import type { ControlOutcome, JobEdit } from '../settlement.js';
 import { textArray, uuidArray } from './arrays.js';
@@ -143,7 +144,8 @@ export class Control {
     ]);
     const periods = await connection.run(this.#queries.purgePeriods, [offsetMs(), limit]);
     const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, workerSilentMs]);
-    return intOf(lines[0]?.[0]) + intOf(periods[0]?.[0]) + intOf(workers[0]?.[0]);
+    const audit = await connection.run(this.#queries.purgeAudit, [offsetMs(), limit, auditKeptMs]);
+    return [lines, periods, workers, audit].reduce((sum, [row]) => sum + intOf(row?.[0]), 0);
   }
 
   async #stopEnded(tools: EndingTools, id: string, request: StopRequest): Promise<ControlOutcome> {

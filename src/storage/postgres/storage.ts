@@ -1,5 +1,6 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
@@ -24,7 +25,14 @@ import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
-import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from '../worker-record.js';
 import { Claims } from './claim.js';
 import { Connection } from './connection.js';
 import type { Context, Session } from './context.js';
@@ -268,12 +276,17 @@ export class PostgresStorage implements Storage {
   register(
     report: WorkerReport,
     aliveMs: number,
+    ended: string | null = null,
   ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
-    return this.#with((parts) => parts.workers.register(report, aliveMs));
+    return this.#with((parts) => parts.workers.register(report, aliveMs, ended));
   }
 
   heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
     return this.#with((parts) => parts.workers.heartbeat(report));
+  }
+
+  orders(id: string): Promise<WorkerOrders> {
+    return this.#with((parts) => parts.workers.orders(id));
   }
 
   unregister(id: string, incarnation: string): Promise<void> {
@@ -282,6 +295,18 @@ export class PostgresStorage implements Storage {
 
   workers(): Promise<WorkerRecord[]> {
     return this.#with((parts) => parts.workers.list());
+  }
+
+  changeWorker(id: string, change: WorkerChange, audit: NewAuditEntry): Promise<WorkerChangeOutcome> {
+    return this.#with((parts) => parts.workers.change(id, change, audit));
+  }
+
+  forgetSilent(id: string, heartbeatAtMs: number): Promise<boolean> {
+    return this.#with((parts) => parts.workers.forgetSilent(id, heartbeatAtMs));
+  }
+
+  audit(page: AuditPageRequest): Promise<AuditEntry[]> {
+    return this.#with((parts) => parts.workers.audit(page));
   }
 
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { auditKeptMs } from '../audit.js';
 import { statusCodes } from '../sql/status-codes.js';
 import { scopeCodes } from './codes.js';
 import { forgetJob } from './endings.js';
@@ -65,6 +66,8 @@ export const traces: readonly ((
   ({ db, nowMs }, { limit }) => db.run(keys.purgePeriods, nowMs, limit),
   ({ db, nowMs }, { limit }) => db.run(sql.purgeWorkers, nowMs - dayMs, limit),
   ({ db, nowMs }, { limit }) => db.run(purgeProfiles, Math.floor((nowMs - dayMs) / minuteMs), limit),
+  ({ db, nowMs }, { limit }) => db.run(sql.hideWorkers, nowMs - dayMs, limit),
+  ({ db, nowMs }, { limit }) => db.run(sql.purgeAudit, nowMs - auditKeptMs, limit),
 ];
 
 /** Forgets up to `limit` lines that no job has and none was given for a day, and keys that have no line left. */

@@ -4,6 +4,7 @@
  */
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
@@ -25,7 +26,14 @@ import type {
 } from '../settlement.js';
 import type { Storage, StorageOptions } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
-import type { AdminState, WorkerRecord, WorkerReport } from '../worker-record.js';
+import type {
+  AdminState,
+  WorkerChange,
+  WorkerChangeOutcome,
+  WorkerOrders,
+  WorkerRecord,
+  WorkerReport,
+} from '../worker-record.js';
 import * as claims from './claim.js';
 import { type Connection, isMemoryFile } from './connection.js';
 import * as control from './control.js';
@@ -276,12 +284,17 @@ export class SqliteStorage implements Storage {
   register(
     report: WorkerReport,
     aliveMs: number,
+    ended: string | null = null,
   ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
-    return this.#write('register', 1, (tx) => fleet.register(tx, report, aliveMs));
+    return this.#write('register', 1, (tx) => fleet.register(tx, report, { aliveMs, ended }));
   }
 
   heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
     return this.#write('heartbeat', 1, (tx) => fleet.heartbeat(tx, report));
+  }
+
+  orders(id: string): Promise<WorkerOrders> {
+    return this.#read('orders', (db) => fleet.orders(db, id));
   }
 
   unregister(id: string, incarnation: string): Promise<void> {
@@ -290,6 +303,18 @@ export class SqliteStorage implements Storage {
 
   workers(): Promise<WorkerRecord[]> {
     return this.#read('workers', fleet.workers);
+  }
+
+  changeWorker(id: string, change: WorkerChange, audit: NewAuditEntry): Promise<WorkerChangeOutcome> {
+    return this.#write('changeWorker', 1, (tx) => fleet.changeWorker(tx, id, { change, audit }));
+  }
+
+  forgetSilent(id: string, heartbeatAtMs: number): Promise<boolean> {
+    return this.#write('forgetSilent', 1, (tx) => fleet.forgetSilent(tx, id, heartbeatAtMs));
+  }
+
+  audit(page: AuditPageRequest): Promise<AuditEntry[]> {
+    return this.#read('audit', (db) => fleet.audit(db, page));
   }
 
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

@@ -3,8 +3,14 @@ import { isMillraceError } from '../../internal/errors.js';
 import type { Storage } from '../../storage/storage.js';
 import type { AdminState, WorkerReport } from '../../storage/worker-record.js';
 import { monotonicMs } from '../monotonic.js';
-import type { Link, LinkListener, LinkSettings, WorkerIdentity, WorkerStatus } from './link.js';
-import { register } from './register.js';
+import {
+  blankStatus,
+  type Link,
+  type LinkListener,
+  type LinkSettings,
+  type WorkerIdentity,
+  type WorkerStatus,
+} from './link.js';
 
 const maxBackoffMs = 15_000;
 const firstBackoffMs = 200;
@@ -12,14 +18,14 @@ const firstBackoffMs = 200;
 /** See link.ts. Each of its two rounds (heartbeat with renewal, control read) fails and recovers by itself. */
 export class LinkControl implements Link {
   readonly #storage: Storage;
-  readonly #identity: WorkerIdentity;
+  #identity: WorkerIdentity;
   readonly #settings: LinkSettings;
   readonly #listener: LinkListener;
   readonly #stopping = new AbortController();
   #toldState = '';
   #onNews: (() => void) | null = null;
   readonly #random: () => number;
-  #status: WorkerStatus = { state: 'REGISTER', running: 0, jobsDone: 0, details: {} };
+  #status = blankStatus;
   #adminState: AdminState | null = null;
   #rounds: Promise<unknown> = Promise.resolve();
 
@@ -129,17 +135,34 @@ export class LinkControl implements Link {
   }
 
   async #register(report: WorkerReport): Promise<void> {
-    const { ttlMs } = this.#settings;
-    const adminState = await register(this.#storage, report, { ttlMs, listener: this.#listener });
+    const { outcome, adminState } = await this.#storage.register(report, this.#settings.ttlMs);
+    if (outcome === 'taken') {
+      this.#takeAnotherId();
+      return await this.#register(this.#report());
+    }
     this.#noteAdminState(adminState);
     this.#listener.onRegistered(adminState);
+  }
+
+  /** It was silent for so long that another worker got its id. Its leases are of its incarnation, and so its own still. */
+  #takeAnotherId(): void {
+    const { id, incarnation } = this.#identity;
+    this.#identity = { ...this.#identity, id: `${id}-${incarnation.slice(0, 8)}` };
+    this.#listener.onLog(
+      'warn',
+      `another living worker is registered under the id ${id}; this one is shown as ${this.#identity.id} from now on`,
+      {},
+    );
   }
 
   async #read(): Promise<void> {
     if (this.#adminState === null) return;
     const askedAtMs = monotonicMs();
     const held = await this.#storage.held(this.#identity.incarnation);
-    this.#listener.onSnapshot({ askedAtMs, held, paused: await this.#storage.pausedQueues() });
+    const { adminState, recycleAsked, paused } = await this.#storage.orders(this.#identity.id);
+    this.#listener.onSnapshot({ askedAtMs, held, paused });
+    this.#noteAdminState(adminState);
+    if (recycleAsked) this.#listener.onRecycleAsked();
   }
 
   #noteAdminState(adminState: AdminState): void {

@@ -38,6 +38,7 @@ export type LinkUpMessage =
   | { readonly type: 'snapshot'; readonly snapshot: LinkSnapshot }
   | { readonly type: 'clock-skew'; readonly skewMs: number }
   | { readonly type: 'admin-state'; readonly adminState: AdminState }
+  | { readonly type: 'recycle-asked' }
   | {
       readonly type: 'log';
       readonly level: 'debug' | 'info' | 'warn' | 'error';

@@ -2,8 +2,8 @@
  * The main loop's side of the link thread. A thread that dies is started again, with jitter, for ever: the leases it kept
  * are renewed by the next one well within their time.
  *
- * A thread takes some 100 ms to come up and to connect. The worker is registered meanwhile over the connection that is
- * open already, once, so that it can begin: no lease needs the thread before its first renewal is due.
+ * A thread takes some 100 ms to come up and to connect. The worker was registered before, over the connection that is open
+ * already, and begins meanwhile: no lease needs the thread before its first renewal is due.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,6 @@ import { withDeadline } from '../../internal/deadline.js';
 import type { Storage } from '../../storage/storage.js';
 import type { Link, LinkListener, WorkerStatus } from './link.js';
 import type { LinkDownMessage, LinkThreadData, LinkUpMessage } from './link-messages.js';
-import { register } from './register.js';
 
 const restartCapMs = 5_000;
 const startDeadlineMs = 30_000;
@@ -41,7 +40,8 @@ export class LinkThreadHost implements Link {
   #restarts = 0;
   #restartTimer: NodeJS.Timeout | null = null;
   #isStopping = false;
-  #registeredBy: 'nobody' | 'main' | 'thread' = 'nobody';
+  /** Who has to say goodbye. */
+  #registeredBy: 'main' | 'thread' = 'main';
   #noteStopped: () => void = () => undefined;
   readonly #stopped: Promise<void>;
 
@@ -55,28 +55,13 @@ export class LinkThreadHost implements Link {
     });
   }
 
-  /** Resolves once the thread is up or the worker is registered from here, whichever comes first. */
-  async start(): Promise<void> {
-    const up = withDeadline(this.#spawn(), { ms: startDeadlineMs, name: 'start of the link thread' });
-    const registered = this.#registerFromHere();
-    try {
-      await Promise.any([up, registered]);
-    } catch {
-      // Both failed. Without its thread the worker cannot be; what storage said is told when the thread meets it.
-      await up;
-    }
-  }
-
-  async #registerFromHere(): Promise<void> {
-    const { identity, settings } = this.#data;
-    const status = { state: 'REGISTER', running: 0, jobsDone: 0, details: {} };
-    const report = { ...identity, ...status, link: 'storage' as const };
-    const listener = this.#listener;
-    const adminState = await register(this.#storage, report, { ttlMs: settings.ttlMs, listener });
-    if (this.#registeredBy !== 'nobody' || this.#isStopping) return;
-    this.#registeredBy = 'main';
-    listener.onAdminState(adminState);
-    listener.onRegistered(adminState);
+  /** At once: the worker is registered already, and its leases need the thread only when they are to be renewed. */
+  start(): Promise<void> {
+    withDeadline(this.#spawn(), { ms: startDeadlineMs, name: 'start of the link thread' }).catch(
+      (error: unknown) =>
+        this.#listener.onLog('error', 'the link thread could not be started', { error: String(error) }),
+    );
+    return Promise.resolve();
   }
 
   report(status: WorkerStatus): void {
@@ -176,6 +161,9 @@ export class LinkThreadHost implements Link {
         break;
       case 'admin-state':
         this.#listener.onAdminState(message.adminState);
+        break;
+      case 'recycle-asked':
+        this.#listener.onRecycleAsked();
         break;
       case 'log':
         this.#listener.onLog(message.level, message.message, message.fields);

@@ -37,6 +37,7 @@ const listener: LinkListener = {
   onSnapshot: (snapshot) => send({ type: 'snapshot', snapshot }),
   onClockSkew: (skewMs) => send({ type: 'clock-skew', skewMs }),
   onAdminState: (adminState) => send({ type: 'admin-state', adminState }),
+  onRecycleAsked: () => send({ type: 'recycle-asked' }),
   onLog: (level, message, fields) => logger[level](message, fields),
 };
 

@@ -9,27 +9,28 @@
  */
 import type { LogFields } from '../../internal/logger.js';
 import type { HeldLease } from '../../storage/claimed-job.js';
-import type { AdminState } from '../../storage/worker-record.js';
+import type { AdminState, WorkerReport } from '../../storage/worker-record.js';
 
 /** The changing part of a registration. */
-export interface WorkerStatus {
-  readonly state: string;
-  readonly running: number;
-  readonly jobsDone: number;
-  readonly details: Readonly<Record<string, unknown>>;
-}
+export type WorkerStatus = Pick<
+  WorkerReport,
+  'state' | 'transitions' | 'drain' | 'running' | 'lanes' | 'jobsDone' | 'usage' | 'details'
+>;
 
 /** The fixed part. */
-export interface WorkerIdentity {
-  readonly id: string;
-  readonly incarnation: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly queues: readonly string[];
-  readonly handlers: readonly string[];
-  readonly concurrency: number;
-}
+export type WorkerIdentity = Omit<WorkerReport, keyof WorkerStatus | 'link'>;
+
+/** Of a worker that has nothing to tell yet. */
+export const blankStatus: WorkerStatus = {
+  state: 'REGISTER',
+  transitions: [],
+  drain: null,
+  running: 0,
+  lanes: [],
+  jobsDone: 0,
+  usage: { cpu: 0, rssBytes: 0, heapBytes: 0, loopLagMs: 0, disk: null },
+  details: {},
+};
 
 export interface LinkSettings {
   readonly leaseMs: number;
@@ -52,6 +53,8 @@ export interface LinkListener {
   /** Database clock minus this machine's, ms. */
   onClockSkew(skewMs: number): void;
   onAdminState(adminState: AdminState): void;
+  /** An operator wants this incarnation to drain and end; told again and again. */
+  onRecycleAsked(): void;
   onLog(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields: LogFields): void;
 }
 

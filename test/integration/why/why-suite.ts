@@ -7,6 +7,7 @@ import type { NewJob } from '../../../src/storage/new-job.js';
 import type { WorkerReport } from '../../../src/storage/worker-record.js';
 import { failure, HOUR, LEASE, MINUTE, SECOND, Stage, type Verdict } from '../../conformance/stage.js';
 import { openEngine, type TestEngine } from '../../support/engines.js';
+import { workerReport } from '../../support/worker-report.js';
 
 /** Forces every reason on a real engine. */
 export function whySuite(name: Engine): void {
@@ -40,11 +41,7 @@ export function whySuite(name: Engine): void {
     const id = stage.queue();
     const incarnation = stage.incarnation();
     await stage.storage.register(
-      {
-        ...{ id, incarnation, host: 'h', pid: 1, version: '0', link: 'storage', state: 'RUNNING' },
-        ...{ queues: [], handlers: ['work'], concurrency: 10, running: 0, jobsDone: 0, details: {} },
-        ...report,
-      },
+      workerReport({ id, incarnation, queues: [], handlers: ['work'], ...report }),
       0,
     );
     return { id, [Symbol.asyncDispose]: () => stage.storage.unregister(id, incarnation) };

@@ -120,7 +120,7 @@ export function faultsSuite(engine: Engine): void {
       const startedAt = performance.now();
       await worker.stop({ deadlineMs: 200 });
       expect(performance.now() - startedAt).toBeLessThan(15_000);
-      expect(worker.lifecycle).toBe('STOPPED');
+      expect(worker.lifecycle).toBe('EXIT');
     });
   });
 }

@@ -9,6 +9,7 @@ import { LEASE, Stage } from '../../conformance/stage.js';
 import { emptyDatabase } from '../../support/engines.js';
 import { tempDir } from '../../support/temp.js';
 import { waitFor } from '../../support/wait-for.js';
+import { workerReport } from '../../support/worker-report.js';
 
 const incarnation = '00112233445566aa';
 
@@ -44,7 +45,9 @@ function host(
     version: '0',
     queues: ['default'],
     handlers: ['work'],
+    labels: [],
     concurrency: 1,
+    restarts: 0,
   };
   const settings = { leaseMs: LEASE, heartbeatMs: 200, controlMs: 100, ttlMs: 120_000 };
   const watch = { memory: new SharedArrayBuffer(4), owned: null };
@@ -55,6 +58,7 @@ function host(
     onSnapshot: none,
     onClockSkew: none,
     onAdminState: none,
+    onRecycleAsked: none,
     onLog: none,
     ...listener,
   });
@@ -94,18 +98,9 @@ describe('[sqlite] a link thread that dies', () => {
     const storage = await createStorage(database.address);
     await storage.open();
     const thread = await dyingThread(folder, 1_000);
-    let registered = 0;
-    const link = host(
-      thread.file,
-      { storage, ...database },
-      {
-        onRegistered: () => {
-          registered += 1;
-        },
-      },
-    );
+    await storage.register(workerReport({ id: 'w-test', incarnation }), 0);
+    const link = host(thread.file, { storage, ...database }, {});
     await link.start();
-    expect(registered).toBe(1);
     await waitFor(() => thread.starts() > 2, { describe: 'the thread to be started again' });
     const startedAt = performance.now();
     await link.stop(1_000);

@@ -461,7 +461,7 @@ export function workerSuite({ name, open }: WorkerSuiteOptions): void {
       for (const handle of handles) await handle.result({ timeout: '10s' });
       await worker.stop();
       expect(await millrace.workers()).toMatchObject([
-        { id: worker.id, state: 'STOPPED', status: 'offline', running: 0, jobsDone: 3 },
+        { id: worker.id, state: 'EXIT', status: 'offline', running: 0, jobsDone: 3 },
       ]);
     });
 

@@ -206,7 +206,22 @@ create table if not exists `millrace_workers` (
   started_at bigint not null,
   heartbeat_at bigint not null,
   gone tinyint not null,
+  recycle_asked tinyint not null,
+  -- Only kept for its admin state.
+  forgotten tinyint not null,
   primary key (id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+create table if not exists `millrace_audit` (
+  at_ms bigint not null,
+  id binary(16) not null,
+  actor text not null,
+  action text not null,
+  target text not null,
+  source text not null,
+  result text not null,
+  primary key (at_ms, id),
+  unique key by_id (id)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
 
 create table if not exists `millrace_duties` (

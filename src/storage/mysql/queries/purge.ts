@@ -1,4 +1,5 @@
-import { int, list, type Sql, sql } from '../sql.js';
+import { auditKeptMs } from '../../audit.js';
+import { hexText, int, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
 const dayMs = 86_400_000;
@@ -52,6 +53,10 @@ export function traceStatements(
   return [
     sql`delete from ${t.log} where at_ms <= ${now} - ${request.olderThanMs} order by at_ms limit ${request.limit}`,
     sql`delete from ${t.keys} where until_ms <= ${now} order by until_ms limit ${request.limit}`,
-    sql`delete from ${t.workers} where heartbeat_at <= ${now} - ${dayMs} order by id limit ${request.limit}`,
+    sql`delete from ${t.workers} where heartbeat_at <= ${now} - ${dayMs} and admin_state = ${hexText('active')}
+      order by id limit ${request.limit}`,
+    sql`update ${t.workers} set forgotten = 1 where heartbeat_at <= ${now} - ${dayMs} and forgotten = 0
+      order by id limit ${request.limit}`,
+    sql`delete from ${t.audit} where at_ms <= ${now} - ${auditKeptMs} order by at_ms limit ${request.limit}`,
   ];
 }

@@ -1,7 +1,8 @@
-import { hexDigits, hexText, int, type Sql, sql } from '../sql.js';
+import type { AuditPageRequest, NewAuditEntry } from '../../audit.js';
+import { hexDigits, hexId, hexText, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
-const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone`;
+const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten`;
 
 /** Index: primary. */
 export function lockWorker(t: Tables, id: string, now: Sql): Sql {
@@ -10,7 +11,7 @@ export function lockWorker(t: Tables, id: string, now: Sql): Sql {
 
 /** The whole table: few rows. */
 export function readWorkers(t: Tables, now: Sql): Sql {
-  return sql`select ${columns}, ${now} from ${t.workers} order by id`;
+  return sql`select ${columns}, ${now} from ${t.workers} where forgotten = 0 order by id`;
 }
 
 export interface WorkerRow {
@@ -22,31 +23,79 @@ export interface WorkerRow {
 /** The first registration of an id; fails where another one was quicker. */
 export function insertWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
   return sql`insert into ${t.workers} (${columns}) values (${hexText(worker.id)}, ${hexDigits(worker.incarnation, 8)},
-    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0)`;
+    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0, 0, 0)`;
 }
 
-/** Replaces a registration whose row is locked; `admin_state` stays. Index: primary. */
-export function replaceWorker(t: Tables, worker: WorkerRow, startedAt: number | null, now: Sql): Sql {
+/** Replaces a registration whose row is locked, by the same incarnation or another; `admin_state` stays. Index: primary. */
+export function replaceWorker(
+  t: Tables,
+  worker: WorkerRow,
+  { isSame, now }: { readonly isSame: boolean; readonly now: Sql },
+): Sql {
+  const fresh = isSame ? sql`` : sql`, started_at = ${now}, recycle_asked = 0`;
   return sql`update ${t.workers} set incarnation = ${hexDigits(worker.incarnation, 8)}, report = ${hexText(worker.report)},
-    started_at = ${startedAt === null ? now : int(startedAt)}, heartbeat_at = ${now}, gone = 0
-    where id = ${hexText(worker.id)}`;
+    heartbeat_at = ${now}, gone = 0, forgotten = 0${fresh} where id = ${hexText(worker.id)}`;
 }
 
 /** Refreshes this incarnation, unless it said goodbye. Index: primary. */
 export function refreshWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
   return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}
-    where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0`;
+    where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0 and forgotten = 0`;
 }
 
 /** Index: primary. */
 export function readAdminState(t: Tables, id: string): Sql {
-  return sql`select admin_state from ${t.workers} where id = ${hexText(id)}`;
+  return sql`select admin_state, recycle_asked from ${t.workers} where id = ${hexText(id)}`;
 }
 
 /** Index: primary. */
 export function markGone(t: Tables, id: string, incarnation: string, now: Sql): Sql {
   return sql`update ${t.workers} set gone = 1, heartbeat_at = ${now}
     where id = ${hexText(id)} and incarnation = ${hexDigits(incarnation, 8)}`;
+}
+
+/** Index: primary. */
+export function writeAdminState(t: Tables, id: string, adminState: string): Sql {
+  return sql`update ${t.workers} set admin_state = ${hexText(adminState)} where id = ${hexText(id)}`;
+}
+
+/** Index: primary. */
+export function askRecycle(t: Tables, id: string): Sql {
+  return sql`update ${t.workers} set recycle_asked = 1 where id = ${hexText(id)}`;
+}
+
+/** A row that is locked. Index: primary. */
+export function deleteWorker(t: Tables, id: string): Sql {
+  return sql`delete from ${t.workers} where id = ${hexText(id)}`;
+}
+
+/** Index: primary. */
+export function deleteSilent(t: Tables, id: string, heartbeatAtMs: number): Sql {
+  return sql`delete from ${t.workers} where id = ${hexText(id)} and heartbeat_at = ${heartbeatAtMs}
+    and admin_state = ${hexText('active')} and forgotten = 0`;
+}
+
+/** Index: primary. */
+export function hideSilent(t: Tables, id: string, heartbeatAtMs: number): Sql {
+  return sql`update ${t.workers} set forgotten = 1 where id = ${hexText(id)} and heartbeat_at = ${heartbeatAtMs} and forgotten = 0`;
+}
+
+/** Index: by_id. */
+export function writeAudit(t: Tables, entry: NewAuditEntry & { readonly result: string }, now: Sql): Sql {
+  const { id, actor, action, target, source, result } = entry;
+  return sql`insert into ${t.audit} (at_ms, id, actor, action, target, source, result) values (${now}, ${hexId(id)},
+    ${hexText(actor)}, ${hexText(action)}, ${hexText(target)}, ${hexText(source)}, ${hexText(result)})
+    on duplicate key update at_ms = at_ms`;
+}
+
+/** Index: primary, from its end. */
+export function auditPage(t: Tables, { limit, after }: AuditPageRequest): Sql {
+  const below =
+    after === undefined
+      ? sql``
+      : sql`where at_ms <= ${after.atMs} and (at_ms < ${after.atMs} or id < ${hexId(after.id)})`;
+  return sql`select id, actor, action, target, source, at_ms, result from ${t.audit} ${below}
+    order by at_ms desc, id desc limit ${limit}`;
 }
 
 /** Taken when it is free, over or ours; the assignments are made in this order. Index: primary. */

@@ -154,9 +154,24 @@ create table {{schema}}.workers (
   started_at bigint not null,
   heartbeat_at bigint not null,
   gone boolean not null,
+  recycle_asked boolean not null,
+  -- Only kept for its admin state.
+  forgotten boolean not null,
   report text not null,
   constraint workers_id primary key (id)
 );
+
+create table {{schema}}.audit (
+  at bigint not null,
+  id uuid not null,
+  actor text not null,
+  action text not null,
+  target text not null,
+  source text not null,
+  result text not null,
+  constraint audit_id primary key (id)
+);
+create index audit_at on {{schema}}.audit (at, id);
 
 create table {{schema}}.duties (
   name text collate "C" not null,

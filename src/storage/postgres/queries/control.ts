@@ -168,8 +168,16 @@ export const controlQueries = (s: Schema) =>
     /** $1 offset, $2 limit, $3 silent for ms */
     purgeWorkers: {
       name: 'millrace_purge_workers',
-      text: `with d as (delete from ${s}.workers where id in (select id from ${s}.workers where heartbeat_at <= ${nowMs('$1')} - $3::bigint limit $2::int)
-        and heartbeat_at <= ${nowMs('$1')} - $3::bigint returning 1)
+      text: `with d as (delete from ${s}.workers where id in (select id from ${s}.workers where heartbeat_at <= ${nowMs('$1')} - $3::bigint and admin_state = 'active' limit $2::int)
+        and heartbeat_at <= ${nowMs('$1')} - $3::bigint and admin_state = 'active' returning 1),
+      h as (update ${s}.workers set forgotten = true where id in (select id from ${s}.workers where heartbeat_at <= ${nowMs('$1')} - $3::bigint and admin_state <> 'active' and not forgotten limit $2::int)
+        and heartbeat_at <= ${nowMs('$1')} - $3::bigint and admin_state <> 'active' returning 1)
+      select (select count(*) from d) + (select count(*) from h)`,
+    },
+    /** Needs audit_at. $1 offset, $2 limit, $3 kept for ms */
+    purgeAudit: {
+      name: 'millrace_purge_audit',
+      text: `with d as (delete from ${s}.audit where ctid = any(array(select ctid from ${s}.audit where at <= ${nowMs('$1')} - $3::bigint order by at limit $2::int)) returning 1)
       select count(*) from d`,
     },
   }) satisfies Record<string, Statement>;

@@ -3,23 +3,31 @@ import { nowMs, type Schema, type Statement } from '../statement.js';
 export const workerQueries = (s: Schema) =>
   ({
     /**
-     * Takes the registration unless another incarnation was heard lately. No row = taken.
-     * $1 id, $2 incarnation, $3 report, $4 alive ms, $5 offset
+     * Takes the registration unless another incarnation, not known to be over, was heard lately. No row = taken.
+     * $1 id, $2 incarnation, $3 report, $4 alive ms, $5 offset, $6 an incarnation that is over
      */
     register: {
       name: 'millrace_register',
-      text: `insert into ${s}.workers as w (id, incarnation, admin_state, started_at, heartbeat_at, gone, report)
-      select $1, $2, 'active', t.now, t.now, false, $3 from (select ${nowMs('$5')} as now offset 0) t
-      on conflict (id) do update set incarnation = excluded.incarnation, heartbeat_at = excluded.heartbeat_at, gone = false, report = excluded.report,
+      text: `insert into ${s}.workers as w (id, incarnation, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten, report)
+      select $1, $2, 'active', t.now, t.now, false, false, false, $3 from (select ${nowMs('$5')} as now offset 0) t
+      on conflict (id) do update set incarnation = excluded.incarnation, heartbeat_at = excluded.heartbeat_at, gone = false, forgotten = false,
+         recycle_asked = w.recycle_asked and w.incarnation = excluded.incarnation, report = excluded.report,
          started_at = case when w.incarnation = excluded.incarnation then w.started_at else excluded.started_at end
-       where w.incarnation = excluded.incarnation or w.gone or excluded.heartbeat_at - w.heartbeat_at >= $4::bigint
+       where w.incarnation = excluded.incarnation or w.gone or w.forgotten or w.incarnation = $6 or excluded.heartbeat_at - w.heartbeat_at >= $4::bigint
       returning w.admin_state`,
     },
     adminState: { name: 'millrace_admin_state', text: `select admin_state from ${s}.workers where id = $1` },
     /** $1 id, $2 incarnation, $3 report, $4 offset */
     heartbeat: {
       name: 'millrace_heartbeat',
-      text: `update ${s}.workers set heartbeat_at = ${nowMs('$4')}, report = $3 where id = $1 and incarnation = $2 and not gone returning admin_state`,
+      text: `update ${s}.workers set heartbeat_at = ${nowMs('$4')}, report = $3
+      where id = $1 and incarnation = $2 and not gone and not forgotten returning admin_state`,
+    },
+    /** What operators want of it, and each paused queue as a row. $1 id */
+    orders: {
+      name: 'millrace_orders',
+      text: `select null, admin_state, recycle_asked from ${s}.workers where id = $1
+      union all select queue, null, null from ${s}.paused order by 1`,
     },
     /** $1 id, $2 incarnation, $3 offset */
     unregister: {
@@ -29,8 +37,43 @@ export const workerQueries = (s: Schema) =>
     /** $1 offset */
     list: {
       name: 'millrace_workers',
-      text: `select w.report, w.admin_state, w.started_at, w.heartbeat_at, t.now - w.heartbeat_at, w.gone
-      from ${s}.workers w, (select ${nowMs('$1')} as now offset 0) t order by w.id`,
+      text: `select w.report, w.admin_state, w.started_at, w.heartbeat_at, t.now - w.heartbeat_at, w.gone, w.recycle_asked
+      from ${s}.workers w, (select ${nowMs('$1')} as now offset 0) t where not w.forgotten order by w.id`,
+    },
+    /** $1 id, $2 admin state */
+    setAdminState: {
+      name: 'millrace_set_admin_state',
+      text: `update ${s}.workers set admin_state = $2 where id = $1 returning 1`,
+    },
+    /** $1 id */
+    askRecycle: {
+      name: 'millrace_ask_recycle',
+      text: `update ${s}.workers set recycle_asked = true where id = $1 and not forgotten returning 1`,
+    },
+    /** $1 id, $2 silent for ms, $3 offset */
+    forget: {
+      name: 'millrace_forget_worker',
+      text: `delete from ${s}.workers where id = $1 and (gone or forgotten or heartbeat_at <= ${nowMs('$3')} - $2::bigint) returning 1`,
+    },
+    /** Removes it, or only hides it where an operator wants something of its id. $1 id, $2 heartbeat at */
+    forgetSilent: {
+      name: 'millrace_forget_silent',
+      text: `with d as (delete from ${s}.workers where id = $1 and heartbeat_at = $2::bigint and not forgotten and admin_state = 'active' returning 1),
+      h as (update ${s}.workers set forgotten = true
+             where id = $1 and heartbeat_at = $2::bigint and not forgotten and admin_state <> 'active' returning 1)
+      select 1 from d union all select 1 from h`,
+    },
+    /** $1 id, $2 actor, $3 action, $4 target, $5 source, $6 result, $7 offset */
+    writeAudit: {
+      name: 'millrace_write_audit',
+      text: `insert into ${s}.audit (at, id, actor, action, target, source, result)
+      select ${nowMs('$7')}, $1::uuid, $2, $3, $4, $5, $6 on conflict (id) do nothing`,
+    },
+    /** Needs audit_at. $1 before ms, $2 before id, $3 limit */
+    auditPage: {
+      name: 'millrace_audit',
+      text: `select id, actor, action, target, source, at, result from ${s}.audit
+      where (at, id) < ($1::bigint, $2::uuid) order by at desc, id desc limit $3::int`,
     },
   }) satisfies Record<string, Statement>;
 

@@ -182,9 +182,23 @@ create table workers (
   started_at integer not null,
   heartbeat_at integer not null,
   gone integer not null default 0,
+  recycle_asked integer not null default 0,
+  -- Only kept for its admin state.
+  forgotten integer not null default 0,
   report text not null
 ) strict, without rowid;
 create index workers_heartbeat on workers (heartbeat_at);
+
+create table audit (
+  at integer not null,
+  id text not null unique,
+  actor text not null,
+  action text not null,
+  target text not null,
+  source text not null,
+  result text not null,
+  primary key (at, id)
+) strict, without rowid;
 
 create table duties (
   name text primary key,

@@ -51,4 +51,14 @@ export const purgeLines = `
 
 /** Index workers_heartbeat. */
 export const purgeWorkers = `
-  delete from workers where id in (select id from workers indexed by workers_heartbeat where heartbeat_at <= ? ${boundLimit})`;
+  delete from workers where id in
+    (select id from workers indexed by workers_heartbeat where heartbeat_at <= ? and admin_state = 'active' ${boundLimit})`;
+
+/** Those that are kept for their admin state. Index workers_heartbeat. */
+export const hideWorkers = `
+  update workers set forgotten = 1 where id in
+    (select id from workers indexed by workers_heartbeat where heartbeat_at <= ? and forgotten = 0 ${boundLimit})`;
+
+/** By primary key. */
+export const purgeAudit = `
+  delete from audit where (at, id) in (select at, id from audit where at <= ? order by at, id ${boundLimit})`;

@@ -5,28 +5,57 @@ export interface WorkerRow {
   readonly startedAt: number;
   readonly heartbeatAt: number;
   readonly gone: number;
+  readonly recycleAsked: number;
+  readonly forgotten: number;
   readonly report: string;
 }
 
-const columns = `id, incarnation, admin_state as adminState, started_at as startedAt, heartbeat_at as heartbeatAt, gone, report`;
+const columns = `id, incarnation, admin_state as adminState, started_at as startedAt, heartbeat_at as heartbeatAt, gone,
+  recycle_asked as recycleAsked, forgotten, report`;
 
 /** By primary key. */
 export const workerById = `select ${columns} from workers where id = ?`;
 
-export const allWorkers = `select ${columns} from workers order by id`;
+export const allWorkers = `select ${columns} from workers where forgotten = 0 order by id`;
 
 /** By primary key; the admin state stays. */
 export const register = `
-  insert into workers (id, incarnation, started_at, heartbeat_at, gone, report) values (?, ?, ?, ?, 0, ?)
+  insert into workers (id, incarnation, started_at, heartbeat_at, recycle_asked, report) values (?, ?, ?, ?, ?, ?)
   on conflict (id) do update set incarnation = excluded.incarnation, started_at = excluded.started_at,
-    heartbeat_at = excluded.heartbeat_at, gone = 0, report = excluded.report`;
+    heartbeat_at = excluded.heartbeat_at, gone = 0, forgotten = 0, recycle_asked = excluded.recycle_asked, report = excluded.report`;
 
 /** By primary key. */
 export const heartbeat =
-  'update workers set heartbeat_at = ?, report = ? where id = ? and incarnation = ? and gone = 0';
+  'update workers set heartbeat_at = ?, report = ? where id = ? and incarnation = ? and gone = 0 and forgotten = 0';
 
 /** By primary key. */
 export const unregister = 'update workers set heartbeat_at = ?, gone = 1 where id = ? and incarnation = ?';
+
+/** By primary key. */
+export const setAdminState = 'update workers set admin_state = ? where id = ?';
+
+/** By primary key. */
+export const askRecycle = 'update workers set recycle_asked = 1 where id = ? and forgotten = 0';
+
+/** By primary key. */
+export const forget = 'delete from workers where id = ? and (gone = 1 or forgotten = 1 or heartbeat_at <= ?)';
+
+/** By primary key. */
+export const forgetSilent =
+  "delete from workers where id = ? and heartbeat_at = ? and admin_state = 'active' and forgotten = 0";
+
+/** By primary key. */
+export const hideSilent =
+  'update workers set forgotten = 1 where id = ? and heartbeat_at = ? and forgotten = 0';
+
+/** By the unique id. */
+export const writeAudit = `
+  insert into audit (at, id, actor, action, target, source, result) values (?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing`;
+
+/** By primary key, from its end. */
+export const auditPage = `
+  select id, actor, action, target, source, at as atMs, result from audit
+   where (at, id) < (?, ?) order by at desc, id desc limit ?`;
 
 /** By primary key: taken when it is free, ours, or past its end. */
 export const takeDuty = `

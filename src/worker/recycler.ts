@@ -1,0 +1,135 @@
+/**
+ * Decides when a worker makes room for a fresh one, and waits for its turn: at most a quarter of the live workers of one
+ * queue list, and at least one, are away at once. A turn is a row like a duty's, under the id of the worker, so that the
+ * next incarnation can give it back once it runs (`returnTurns`); else it lapses by its time.
+ *
+ * working ──threshold or wish──▶ waiting for a turn ──has it, or waited too long──▶ told once (`onTurn`)
+ *
+ * What it does not promise: that the share is kept while the database answers nobody, or after the longest wait; a worker
+ * that is too big must not wait for ever.
+ */
+import { decideRecycle, type RecycleFacts, type RecycleRules, recycleTurns } from '../core/recycle.js';
+import { sha256Hex } from '../internal/hash.js';
+import type { Logger } from '../internal/logger.js';
+import type { Storage } from '../storage/storage.js';
+import { monotonicMs } from './monotonic.js';
+
+export interface RecyclerOptions {
+  readonly storage: Storage;
+  readonly workerId: string;
+  readonly queues: readonly string[];
+  readonly rules: RecycleRules;
+  /** Within which a worker must have been heard to count as alive. */
+  readonly ttlMs: number;
+  readonly logger: Logger;
+  readonly onTurn: (wish: RecycleWish) => void;
+}
+
+export interface RecycleWish {
+  readonly reason: 'recycle-jobs' | 'memory' | 'recycle-asked';
+  readonly text: string;
+}
+
+/** Long enough for jobs to end; extended while the worker drains. */
+const turnMs = 5 * 60_000;
+/** After which the turn of a worker that never came back is free. */
+const absentMs = 30_000;
+const longestWaitMs = 15 * 60_000;
+const askEveryMs = 1_000;
+
+export class Recycler {
+  readonly #options: RecyclerOptions;
+  #wish: RecycleWish | null = null;
+  #waitingSinceMs = 0;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #turn: string | null = null;
+  #isTold = false;
+  #isAsking = false;
+
+  constructor(options: RecyclerOptions) {
+    this.#options = options;
+  }
+
+  /** To be called every second. */
+  tick(facts: RecycleFacts): void {
+    const decision = this.#wish === null ? decideRecycle(this.#options.rules, facts) : null;
+    if (decision !== null) this.ask(decision);
+    if (this.#wish === null || this.#isAsking || monotonicMs() - this.#askedAtMs < askEveryMs) return;
+    if (!this.#isTold) void this.#askForTurn(this.#wish);
+    else if (monotonicMs() - this.#askedAtMs > turnMs / 3) void this.#extend(turnMs);
+  }
+
+  /** A wish from outside, or of a threshold; the first one stands. */
+  ask(wish: RecycleWish): void {
+    if (this.#wish !== null) return;
+    this.#wish = wish;
+    this.#waitingSinceMs = monotonicMs();
+  }
+
+  /** The worker ends: whoever comes in its place has so long to do so. */
+  async leave(): Promise<void> {
+    if (this.#turn !== null) await this.#extend(absentMs);
+  }
+
+  async #askForTurn(wish: RecycleWish): Promise<void> {
+    this.#isAsking = true;
+    this.#askedAtMs = monotonicMs();
+    const isLate = monotonicMs() - this.#waitingSinceMs >= longestWaitMs;
+    try {
+      const turns = await this.#turns();
+      for (const turn of turns) {
+        if (!(await this.#options.storage.takeDuty(turn, this.#options.workerId, turnMs))) continue;
+        this.#turn = turn;
+        break;
+      }
+      if (this.#turn === null && !isLate) this.#noteWait(wish, turns.length);
+    } catch (error) {
+      this.#options.logger.debug('recycle: could not ask for a turn', { error });
+    } finally {
+      this.#isAsking = false;
+    }
+    if (this.#turn === null && !isLate) return;
+    this.#isTold = true;
+    this.#options.onTurn(wish);
+  }
+
+  #hasNoted = false;
+  #noteWait({ text }: RecycleWish, turns: number): void {
+    if (this.#hasNoted) return;
+    this.#hasNoted = true;
+    this.#options.logger.info(`recycle: ${text}, waiting for its turn`, { turns });
+  }
+
+  async #turns(): Promise<string[]> {
+    const { storage, queues, ttlMs } = this.#options;
+    const list = queues.join(',');
+    const live = (await storage.workers()).filter(
+      (worker) => !worker.gone && worker.silentForMs < ttlMs && worker.queues.join(',') === list,
+    );
+    return turnNames(queues, recycleTurns(live.length));
+  }
+
+  async #extend(ms: number): Promise<void> {
+    this.#askedAtMs = monotonicMs();
+    try {
+      if (this.#turn !== null) await this.#options.storage.takeDuty(this.#turn, this.#options.workerId, ms);
+    } catch (error) {
+      // It lapses by its time, and another one may go a little early.
+      this.#options.logger.debug('recycle: could not keep the turn', { error });
+    }
+  }
+}
+
+/** The worker is back: others may go. */
+export async function returnTurns(
+  storage: Storage,
+  { workerId, queues }: { readonly workerId: string; readonly queues: readonly string[] },
+): Promise<void> {
+  const live = (await storage.workers()).length;
+  for (const turn of turnNames(queues, recycleTurns(live))) await storage.releaseDuty(turn, workerId);
+}
+
+function turnNames(queues: readonly string[], count: number): string[] {
+  const list = sha256Hex(queues.join(',')).slice(0, 16);
+  return Array.from({ length: count }, (_, index) => `recycle:${list}:${index + 1}`);
+}
