@@ -6,10 +6,12 @@ import type { JobStatus } from '../../core/job-status.js';
 import { isUuid } from '../../internal/uuid.js';
 import type { StopRequest } from '../claimed-job.js';
 import type { ControlChange, ControlOutcome, JobEdit } from '../settlement.js';
-import { textArray, uuidArray } from './arrays.js';
+import { plainArray, textArray, uuidArray } from './arrays.js';
+import { hashOf } from './bounds.js';
 import { statusOf, stopCode } from './codes.js';
 import { type EndingTools, endJobs } from './endings.js';
 import { type Followed, type LockedJob, stoppedAs } from './followed.js';
+import { type Line, lineOf, register } from './line-registry.js';
 import type { ControlQueries } from './queries/control.js';
 import { intOf, textOf } from './statement.js';
 
@@ -36,10 +38,11 @@ export async function changeMany(
 
 /** Ended jobs of these that may live again, with their keys taken. Those that are neither were no longer retriable. */
 export async function revive(
-  { tx, offsetMs, awakened }: EndingTools,
+  tools: EndingTools,
   queries: ControlQueries,
   ids: readonly string[],
 ): Promise<{ revived: Set<string>; duplicates: Set<string> }> {
+  const { tx, offsetMs, awakened } = tools;
   const locked = await tx.run(queries.lockEnded, [uuidArray(ids)]);
   const keyed = new Map<string, string>();
   const revived = new Set<string>();
@@ -53,10 +56,31 @@ export async function revive(
     for (const [job] of await tx.run(queries.retakeKeys, values)) revived.add(textOf(job));
   }
   if (revived.size > 0) {
-    for (const [queue] of await tx.run(queries.revive, [uuidArray([...revived]), offsetMs()]))
-      awakened.add(textOf(queue));
+    const terms = locked.flatMap(([id, , , text]) => (revived.has(textOf(id)) ? [text ?? null] : []));
+    const values = [uuidArray([...revived]), offsetMs(), ...(await lineColumns(tools, terms))];
+    for (const [queue] of await tx.run(queries.revive, values)) awakened.add(textOf(queue));
   }
   return { revived, duplicates: new Set(locked.map(([id]) => textOf(id)).filter((id) => !revived.has(id))) };
+}
+
+/** The lines that these terms have, kept until this transaction ends; one that was removed meanwhile is written anew. */
+async function lineColumns(
+  { tx, lines: queries, offsetMs }: EndingTools,
+  list: readonly (string | null)[],
+): Promise<unknown[]> {
+  const terms = new Set(list.filter((text) => text !== null));
+  const lines: Line[] = [];
+  if (terms.size > 0) {
+    lines.push(...(await tx.run(queries.keep, [textArray([...terms].map(hashOf))])).map(lineOf));
+    for (const line of lines) terms.delete(line.terms);
+    if (terms.size > 0) lines.push(...(await register(tx, queries, [...terms], offsetMs())));
+  }
+  return [
+    textArray(lines.map((line) => line.terms)),
+    plainArray(lines.map((line) => line.id)),
+    plainArray(lines.map((line) => line.gate)),
+    plainArray(lines.map((line) => line.groupId)),
+  ];
 }
 
 class Changer {

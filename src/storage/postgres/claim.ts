@@ -1,75 +1,106 @@
-import type { ClaimedJob, HeldLease, Lease } from '../claimed-job.js';
-import { unbounded } from '../job-limit.js';
-import type { SingleTake } from '../single-take.js';
-import { textArray, uuidArray } from './arrays.js';
+import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
+import { plainArray, textArray, uuidArray } from './arrays.js';
+import { BoundedClaims, namesOf, type Road } from './bounded-claim.js';
+import { fetchHeld, inTakeOrder, unpack } from './claimed-jobs.js';
 import { aloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import { inIdOrder } from './id-order.js';
-import { type ClaimQueries, claimQueries, fieldSeparator, rowSeparator } from './queries/claim.js';
-import { intOf, intOrNull, type Row, textOf } from './statement.js';
+import { type ClaimQueries, claimQueries } from './queries/claim.js';
+import { type ClaimManyQueries, claimManyQueries } from './queries/claim-many.js';
+import { intOf, intOrNull, type Row, type Statement, textOf } from './statement.js';
 
 /** One claim may find its candidates taken under its hands so often before it answers with none. */
 const contendedTries = 5;
-/** What is fetched at once of an answer too large for one value. */
-const partBytes = 16 * 1024 * 1024;
 
 export class Claims {
   readonly #context: Context;
   readonly queries: ClaimQueries;
+  readonly #many: ClaimManyQueries;
+  readonly bounded: BoundedClaims;
 
   constructor(context: Context) {
     this.#context = context;
     this.queries = claimQueries(context.schema);
+    this.#many = claimManyQueries(context.schema);
+    this.bounded = new BoundedClaims(context, this.queries);
   }
 
-  async claim(request: SingleTake): Promise<ClaimedJob[]> {
+  /** Of ordinary jobs alone it is one statement, which also tells whether any others wait. */
+  async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
+    return this.claimBy(await this.bounded.roadOf(request), request);
+  }
+
+  async claimBy(road: Road, request: ClaimRequest): Promise<ClaimedJob[]> {
+    if (road === 'bounded') return this.bounded.claim(request);
+    const row = await this.#claimOrdinary(request, road === 'plain');
+    return this.finish(road, request, row);
+  }
+
+  /** From the answer of an ordinary claim to that of the whole. */
+  async finish(road: Road, request: ClaimRequest, row: Row | undefined): Promise<ClaimedJob[]> {
+    const isRefused = row?.[4] === 't';
+    const jobs = await this.#answer(request, row);
+    if (jobs.length > 0 && intOf(row?.[2]) === 0) return jobs;
+    if (isRefused) return this.claimBy(await this.#seen(request), request);
+    if (road === 'ask' || !isShort(request, jobs)) return jobs;
+    // Before it answers with less than was asked for it looks once more whether bounded jobs have room by now.
+    this.bounded.forget();
+    return (await this.#seen(request)) === 'bounded' ? this.bounded.claim(request, jobs) : jobs;
+  }
+
+  /** After a look: what can't run is passed over, so that no answer is refused twice. */
+  async #seen(request: ClaimRequest): Promise<Road> {
+    return (await this.bounded.look(request)) === 'bounded' ? 'bounded' : 'plain';
+  }
+
+  async #claimOrdinary(request: ClaimRequest, passing: boolean): Promise<Row | undefined> {
+    const { statement, values } = this.ordinary('claim', request, passing);
     for (let attempt = 1; ; attempt += 1) {
-      const [row] = await this.#context.connection.run(this.queries.claim, this.values(request));
-      const isContended = row?.[3] === 't';
-      if (!isContended || attempt === contendedTries) return this.answer(request, row);
+      const [row] = await this.#context.connection.run(statement, values);
+      if (row?.[3] !== 't' || attempt === contendedTries) return row;
     }
   }
 
-  /** The first nine parameters of claim and exchange. */
-  values(request: SingleTake): unknown[] {
-    const { token, workerId, leaseMs, names, limit, start, alone } = request;
-    const queues = [...new Set(request.queues)];
-    return [
-      token,
-      workerId,
-      Math.round(leaseMs),
-      textArray(queues),
-      textArray(names),
-      alone ? 1 : limit,
-      start,
-      alone ? aloneLine : 0,
-      this.#context.offsetMs(),
+  /** The statement of an ordinary claim, or exchange, and its first ten parameters. */
+  ordinary(
+    kind: 'claim' | 'exchange',
+    request: ClaimRequest,
+    passing: boolean,
+  ): { statement: Statement; values: unknown[] } {
+    const { takes, alone } = request;
+    const lease = [request.token, request.workerId, Math.round(request.leaseMs)];
+    const rest = [this.#context.offsetMs(), passing];
+    const [take] = takes;
+    if (takes.length === 1 && take !== undefined) {
+      const { queues, names, limit, start } = take;
+      const slots = [alone ? 1 : limit, start, alone ? aloneLine : 0];
+      const values = [...lease, textArray([...new Set(queues)]), textArray(names), ...slots, ...rest];
+      return { statement: this.queries[kind], values };
+    }
+    const queues = takes.flatMap((one, index) =>
+      [...new Set(one.queues)].map((queue) => ({ queue, take: index + 1 })),
+    );
+    const values = [
+      ...lease,
+      textArray(queues.map(({ queue }) => queue)),
+      plainArray(queues.map((one) => one.take)),
+      namesOf(takes),
+      plainArray(takes.map(({ limit }) => limit)),
+      plainArray(takes.map(({ start }) => start)),
+      ...rest,
     ];
+    return { statement: this.#many[kind], values };
   }
 
-  /** The jobs in an answer of claim or exchange, in the order of the claim. */
-  async answer(request: SingleTake, row: Row | undefined): Promise<ClaimedJob[]> {
+  async #answer(request: ClaimRequest, row: Row | undefined): Promise<ClaimedJob[]> {
+    const { token, takes } = request;
     const [taken, held, count] = row ?? [];
-    if (intOf(count) === 0) return inClaimOrder(unpack(held ?? null, request.token), request.queues);
+    if (intOf(count) === 0) return inTakeOrder(unpack(held ?? null, token, 'any'), takes);
     const jobs =
-      taken === null || taken === undefined ? await this.#inParts(request) : unpack(taken, request.token);
-    return inClaimOrder(jobs, request.queues);
-  }
-
-  async #inParts({ token }: SingleTake): Promise<ClaimedJob[]> {
-    const { connection } = this.#context;
-    const sizes = await connection.run(this.queries.heldSizes, [token]);
-    const jobs: ClaimedJob[] = [];
-    for (let from = 0; from < sizes.length; ) {
-      const ids: string[] = [];
-      for (let bytes = 0; from < sizes.length && (ids.length === 0 || bytes < partBytes); from += 1) {
-        ids.push(textOf(sizes[from]?.[0]));
-        bytes += intOf(sizes[from]?.[1]);
-      }
-      const rows = await connection.run(this.queries.heldPart, [token, uuidArray(ids)]);
-      for (const [text] of rows) jobs.push(...unpack(text ?? null, token));
-    }
-    return jobs;
+      taken === null || taken === undefined
+        ? await fetchHeld(this.#context.connection, this.queries, { token })
+        : unpack(taken, token, 'ordinary');
+    return inTakeOrder(jobs, takes);
   }
 
   async markStarted(leases: readonly Lease[]): Promise<string[]> {
@@ -94,15 +125,38 @@ export class Claims {
     return (await this.#context.connection.run(this.queries.held, tokenRange(incarnation))).map(heldLease);
   }
 
-  async peek(
-    queues: readonly string[],
-    names: readonly string[],
-  ): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-    const values = [textArray(queues), textArray(names), this.#context.offsetMs()];
-    const [row] = await this.#context.connection.run(this.queries.peek, values);
-    const dueInMs = intOrNull(row?.[0]);
-    return { dueInMs: dueInMs === null ? null : Math.max(dueInMs, 0), aloneDue: row?.[1] === 't' };
+  async peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    const { takes, budgets } = request;
+    const queues = takes.flatMap((take, index) => take.queues.map((queue) => ({ queue, take: index + 1 })));
+    const metered = queues.flatMap(({ queue }) => (Object.hasOwn(budgets.queues, queue) ? [queue] : []));
+    const [row] = await this.#context.connection.run(this.queries.peek, [
+      textArray(queues.map(({ queue }) => queue)),
+      plainArray(queues.map(({ take }) => take)),
+      namesOf(takes),
+      textArray(metered),
+      this.#context.offsetMs(),
+    ]);
+    const ordinary = intOrNull(row?.[0]);
+    const times = ordinary === null ? [] : [ordinary];
+    if (metered.length > 0 || row?.[2] === 't') {
+      const { isDue, nextInMs } = await this.bounded.peek(request, false);
+      if (isDue) times.push(0);
+      if (nextInMs !== null) times.push(nextInMs);
+    }
+    let aloneDue = row?.[1] === 't';
+    if (!aloneDue && (metered.length > 0 || row?.[3] === 't'))
+      aloneDue = (await this.bounded.peek(request, true)).isDue;
+    return { dueInMs: times.length === 0 ? null : Math.max(0, Math.min(...times)), aloneDue };
   }
+}
+
+/** Whether bounded jobs could still have been added. */
+function isShort({ takes, alone }: ClaimRequest, jobs: readonly ClaimedJob[]): boolean {
+  if (takes.length === 1) return jobs.length < Math.min(takes[0]?.start ?? 0, alone ? 1 : Infinity);
+  return takes.some(
+    ({ queues, names, start }) =>
+      jobs.filter(({ queue, name }) => queues.includes(queue) && names.includes(name)).length < start,
+  );
 }
 
 function tokenRange(incarnation: string): [string, string] {
@@ -116,44 +170,4 @@ function heldLease([id, token, stopRequest]: Row): HeldLease {
 /** The server writes a token as a UUID; ours has no dashes. */
 export function plainToken(uuid: string): string {
   return uuid.replaceAll('-', '');
-}
-
-function unpack(text: string | null, token: string): ClaimedJob[] {
-  if (text === null) return [];
-  return text.split(rowSeparator).map((row) => {
-    const f = row.split(fieldSeparator);
-    return {
-      id: f[0] ?? '',
-      token,
-      name: f[1] ?? '',
-      queue: f[2] ?? '',
-      payload: f[12] ?? '',
-      version: Number(f[11]),
-      priority: 0 - Number(f[3]),
-      attempts: Number(f[4]),
-      maxAttempts: Number(f[5]),
-      deaths: Number(f[6]),
-      lapses: Number(f[7]),
-      started: f[8] === 't',
-      errors: f[13] ?? null,
-      createdAtMs: Number(f[9]),
-      dueAtMs: Number(f[10]),
-      ...unbounded,
-    };
-  });
-}
-
-/** Rows come as they lie in the table, which mostly is the order of the claim already. */
-function inClaimOrder(jobs: ClaimedJob[], queues: readonly string[]): ClaimedJob[] {
-  const place =
-    queues.length < 2 ? null : new Map([...new Set(queues)].map((queue, index) => [queue, index]));
-  const compare = (a: ClaimedJob, b: ClaimedJob): number =>
-    (place === null ? 0 : (place.get(a.queue) ?? 0) - (place.get(b.queue) ?? 0)) ||
-    b.priority - a.priority ||
-    a.dueAtMs - b.dueAtMs ||
-    (a.id < b.id ? -1 : 1);
-  for (let index = 1; index < jobs.length; index += 1) {
-    if (compare(jobs[index - 1] as ClaimedJob, jobs[index] as ClaimedJob) > 0) return jobs.sort(compare);
-  }
-  return jobs;
 }

@@ -22,8 +22,15 @@ const statuses: readonly JobStatus[] = [
 ];
 export const statusOf = (code: number): JobStatus => statuses[code] ?? 'pending';
 
-/** `line` of jobs that only a claim with `alone` takes; 0 is the ordinary one. */
+/**
+ * `line` of ordinary jobs. Above it stand the ids of lines, and below it the jobs that only a claim with `alone` takes,
+ * of line n at −1 − n: an ordinary one at −1.
+ */
+export const ordinaryLine = 0;
 export const aloneLine = -1;
+export const isAloneLine = (line: number): boolean => line < ordinaryLine;
+/** Which line bounds a job, whether it must run alone or not. */
+export const lineBehind = (line: number): number => (line < ordinaryLine ? -1 - line : line);
 
 /** Bits of `care`: what a plain settle leaves to the followed path. */
 export const care = Object.freeze({ followed: 1, stopRequested: 2, holdsKey: 4 } as const);

@@ -9,23 +9,30 @@ import type { Context } from './context.js';
 import { type EndingTools, endJobs } from './endings.js';
 import { type Followed, stoppedAs } from './followed.js';
 import { type ControlQueries, controlQueries } from './queries/control.js';
+import { type LineQueries, lineQueries } from './queries/lines.js';
+import { type ProfileQueries, profileQueries } from './queries/profiles.js';
 import { endingQueries } from './queries/settle.js';
+import { removeUnusedLines } from './remove-lines.js';
 import { type Executor, intOf, textOf } from './statement.js';
 
 /** Buried jobs that one transaction of retryBuried takes. */
 const retryPage = 500;
-/** A worker that has been silent for so long is forgotten. */
-const workerSilentMs = 86_400_000;
+/** A worker that has been silent, a line that nobody named, a profile: after so long they are forgotten. */
+const traceMs = 86_400_000;
 
 export class Control {
   readonly #context: Context;
   readonly #followed: Followed;
   readonly #queries: ControlQueries;
+  readonly #lines: LineQueries;
+  readonly #profiles: ProfileQueries;
 
   constructor(context: Context, followed: Followed) {
     this.#context = context;
     this.#followed = followed;
     this.#queries = controlQueries(context.schema);
+    this.#lines = lineQueries(context.schema);
+    this.#profiles = profileQueries(context.schema);
   }
 
   async retry(id: string): Promise<ControlOutcome> {
@@ -143,8 +150,10 @@ export class Control {
       limit,
     ]);
     const periods = await connection.run(this.#queries.purgePeriods, [offsetMs(), limit]);
-    const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, workerSilentMs]);
+    const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, traceMs]);
     const audit = await connection.run(this.#queries.purgeAudit, [offsetMs(), limit, auditKeptMs]);
+    await connection.run(this.#profiles.purge, [traceMs, offsetMs(), limit]);
+    await removeUnusedLines(this.#context, this.#lines, { unnamedForMs: traceMs, limit });
     return [lines, periods, workers, audit].reduce((sum, [row]) => sum + intOf(row?.[0]), 0);
   }
 

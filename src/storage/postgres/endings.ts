@@ -7,6 +7,7 @@
  */
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import { care, policyCode, statusCode } from './codes.js';
+import type { LineQueries } from './queries/lines.js';
 import type { EndingQueries, SettleQueries } from './queries/settle.js';
 import { type Executor, intOf, textOf } from './statement.js';
 
@@ -31,6 +32,7 @@ export interface EndingTools {
   readonly tx: Executor;
   readonly settle: SettleQueries;
   readonly endings: EndingQueries;
+  readonly lines: LineQueries;
   readonly offsetMs: () => number;
   /** Collects the queues in which jobs became claimable. */
   readonly awakened: Set<string>;
@@ -98,7 +100,7 @@ export async function followParents(
   if (dependents.size === 0) return [];
   const ending: Ending[] = [];
   const waiting: string[] = [];
-  for (const [id, status, , careBits, , , , policy] of await tx.run(settle.lockJobs, [
+  for (const [id, status, , careBits, , , policy] of await tx.run(settle.lockJobs, [
     uuidArray([...dependents.keys()]),
   ])) {
     if (intOf(status) !== statusCode.blocked) continue;

@@ -4,12 +4,21 @@
  */
 import { MillraceError } from '../../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
+import { isOrdinary } from './bounds.js';
 import type { Context } from './context.js';
-import { jobColumns, jobValues, versionColumn } from './job-columns.js';
+import { boundColumns, jobColumns, jobValues, versionColumn } from './job-columns.js';
 import { KindRegistry } from './kind-registry.js';
+import { LineRegistry } from './line-registry.js';
 import { type EnqueueQueries, enqueueQueries } from './queries/enqueue.js';
+import { lineQueries } from './queries/lines.js';
 import { enqueueRelated } from './related-jobs.js';
-import { intOf } from './statement.js';
+import { intOf, type Row } from './statement.js';
+
+/** What was written before the first job of its kind was, on a connection of ours. */
+export interface Registries {
+  readonly kinds: KindRegistry;
+  readonly lines: LineRegistry;
+}
 
 /** One statement takes at most so many jobs and so much payload. */
 const statementJobs = 1_000;
@@ -24,14 +33,17 @@ interface Call {
 export class Enqueuer {
   readonly #context: Context;
   readonly #queries: EnqueueQueries;
-  readonly kinds: KindRegistry;
+  readonly registries: Registries;
   #waiting: Call[] = [];
   #isWriting = false;
 
-  constructor(context: Context, kinds?: KindRegistry) {
+  constructor(context: Context, registries?: Registries) {
     this.#context = context;
     this.#queries = enqueueQueries(context.schema);
-    this.kinds = kinds ?? new KindRegistry(context.connection, this.#queries);
+    this.registries = registries ?? {
+      kinds: new KindRegistry(context.connection, this.#queries),
+      lines: new LineRegistry(context.connection, lineQueries(context.schema), context.offsetMs),
+    };
   }
 
   async enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
@@ -45,8 +57,9 @@ export class Enqueuer {
   }
 
   async #writeRelated(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
-    await this.kinds.know(jobs);
-    const outcomes = await enqueueRelated(this.#context, this.#queries, jobs);
+    const { kinds, lines } = this.registries;
+    await kinds.know(jobs);
+    const outcomes = await enqueueRelated(this.#context, this.#queries, jobs, await lines.of(jobs));
     this.#wake(jobs);
     return outcomes;
   }
@@ -115,10 +128,14 @@ export class Enqueuer {
   }
 
   async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
-    if (this.kinds.misses(jobs)) await this.kinds.know(jobs);
+    const { kinds } = this.registries;
+    if (kinds.misses(jobs)) await kinds.know(jobs);
     const [only] = jobs;
-    const outcomes =
-      jobs.length === 1 && only !== undefined ? [await this.#writeOne(only)] : await this.#writeMany(jobs);
+    const outcomes = !jobs.every(isOrdinary)
+      ? await this.#writeBounded(jobs)
+      : jobs.length === 1 && only !== undefined
+        ? [await this.#writeOne(only)]
+        : await this.#writeMany(jobs);
     this.#wake(jobs);
     return outcomes;
   }
@@ -136,10 +153,19 @@ export class Enqueuer {
       offsetMs(),
       versionColumn(jobs),
     ]);
-    if (intOf(row?.[0]) === jobs.length) return jobs.map(({ id }) => ({ outcome: 'created', id }));
-    const created = new Set((row?.[1] ?? '').split(','));
-    // An id that stands twice in one batch is created by its first.
-    return jobs.map(({ id }) => ({ outcome: created.delete(id.toLowerCase()) ? 'created' : 'replayed', id }));
+    return outcomesOf(jobs, row);
+  }
+
+  async #writeBounded(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    const { connection, offsetMs } = this.#context;
+    const lines = await this.registries.lines.of(jobs);
+    const [row] = await connection.run(this.#queries.insertBounded, [
+      ...jobColumns(jobs),
+      offsetMs(),
+      versionColumn(jobs),
+      ...boundColumns(jobs, lines),
+    ]);
+    return outcomesOf(jobs, row);
   }
 
   #wake(jobs: readonly NewJob[]): void {
@@ -147,6 +173,13 @@ export class Enqueuer {
     for (const { due, queue } of jobs) if (!('inMs' in due) || due.inMs <= 0) queues.add(queue);
     if (queues.size > 0) this.#context.wake(queues);
   }
+}
+
+/** An id that stands twice in one batch is created by its first. */
+function outcomesOf(jobs: readonly NewJob[], row: Row | undefined): EnqueueOutcome[] {
+  if (intOf(row?.[0]) === jobs.length) return jobs.map(({ id }) => ({ outcome: 'created', id }));
+  const created = new Set((row?.[1] ?? '').split(','));
+  return jobs.map(({ id }) => ({ outcome: created.delete(id.toLowerCase()) ? 'created' : 'replayed', id }));
 }
 
 function isPlain(job: NewJob): boolean {

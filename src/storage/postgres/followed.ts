@@ -3,12 +3,13 @@ import type { Settlement, SettleOutcome, TakeBack, TakeBackOutcome } from '../se
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import { plainToken } from './claim.js';
 import { care, statusCode, stopOf } from './codes.js';
-import type { Context } from './context.js';
+import { anyQueue, type Context } from './context.js';
 import { type Ending, type EndingTools, endJobs, followParents } from './endings.js';
+import { type LineQueries, lineQueries } from './queries/lines.js';
 import { type RecoverQueries, recoverQueries } from './queries/recover.js';
 import { type EndingQueries, endingQueries, type SettleQueries, settleQueries } from './queries/settle.js';
 import { dueInMs, isReturn } from './settle.js';
-import { type Executor, intOf, type Row, textOf } from './statement.js';
+import { boolOf, type Executor, intOf, type Row, textOf } from './statement.js';
 
 /** A live row as locked by this transaction. */
 export interface LockedJob {
@@ -18,7 +19,8 @@ export interface LockedJob {
   readonly isFollowed: boolean;
   readonly stopRequest: StopRequest | null;
   readonly leaseUntilMs: number;
-  readonly queue: string;
+  /** Others may wait for its place under a limit or a budget. */
+  readonly isCounted: boolean;
 }
 
 export class Followed {
@@ -26,12 +28,14 @@ export class Followed {
   readonly #settle: SettleQueries;
   readonly #endings: EndingQueries;
   readonly #recover: RecoverQueries;
+  readonly #lines: LineQueries;
 
   constructor(context: Context) {
     this.#context = context;
     this.#settle = settleQueries(context.schema);
     this.#endings = endingQueries(context.schema);
     this.#recover = recoverQueries(context.schema);
+    this.#lines = lineQueries(context.schema);
   }
 
   /** Settles whatever it is, in one transaction. */
@@ -48,13 +52,17 @@ export class Followed {
           owned.set(settlement.id, settlement);
       }
       const returned: Extract<Settlement, { kind: 'retry' | 'snoozed' | 'put-back' }>[] = [];
+      const died: Extract<Settlement, { kind: 'died' }>[] = [];
       const endings: Ending[] = [];
       for (const [id, settlement] of owned) {
         const job = live.get(id) as LockedJob;
+        if (job.isCounted) tools.awakened.add(anyQueue);
         if (isReturn(settlement) && job.stopRequest === null) returned.push(settlement);
+        else if (settlement.kind === 'died' && job.stopRequest === null) died.push(settlement);
         else endings.push(endingOf(settlement, job));
       }
       if (returned.length > 0) await this.#putBack(tools, returned);
+      if (died.length > 0) await this.#returnToPending(tools, died);
       await endJobs(tools, endings);
       return this.#outcomes(tools.tx, settlements, live, owned);
     });
@@ -74,6 +82,7 @@ export class Followed {
         // Nobody withdraws a request, so a rescuer that saw one and a job that has none don't go together.
         if (decision.kind === 'stopped' && job.stopRequest === null) return 'renewed';
         live.delete(decision.id);
+        if (job.isCounted) tools.awakened.add(anyQueue);
         const ending = endingOfLease(decision, job);
         if (ending === null) returned.push(decision);
         else endings.push(ending);
@@ -117,7 +126,8 @@ export class Followed {
     const awakened = new Set<string>();
     const answer = await connection.transaction(name, (tx) => {
       awakened.clear();
-      return work({ tx, settle: this.#settle, endings: this.#endings, offsetMs, awakened });
+      const queries = { settle: this.#settle, endings: this.#endings, lines: this.#lines };
+      return work({ tx, ...queries, offsetMs, awakened });
     });
     if (awakened.size > 0) wake(awakened);
     return answer;
@@ -139,7 +149,7 @@ export class Followed {
     for (const [, queue] of rows) tools.awakened.add(textOf(queue));
   }
 
-  async #returnToPending(tools: EndingTools, decisions: readonly TakeBack[]): Promise<void> {
+  async #returnToPending(tools: EndingTools, decisions: readonly (TakeBack | Settlement)[]): Promise<void> {
     const rows = await tools.tx.run(this.#recover.returnToPending, [
       uuidArray(decisions.map((d) => d.id)),
       plainArray(decisions.map((d) => (d.kind === 'died' ? Math.round(d.delayMs) : null))),
@@ -180,7 +190,7 @@ function wasRemoved(settlement: Settlement | undefined, job: LockedJob | undefin
   return settlement !== undefined && settlement.kind !== 'completed' && job?.stopRequest === 'delete';
 }
 
-function lockedJob([id, status, token, careBits, stopRequest, leaseUntil, queue]: Row): LockedJob {
+function lockedJob([id, status, token, careBits, stopRequest, leaseUntil, , isCounted]: Row): LockedJob {
   return {
     id: textOf(id),
     status: intOf(status),
@@ -188,7 +198,7 @@ function lockedJob([id, status, token, careBits, stopRequest, leaseUntil, queue]
     isFollowed: (intOf(careBits) & care.followed) !== 0,
     stopRequest: stopOf(intOf(stopRequest)),
     leaseUntilMs: intOf(leaseUntil),
-    queue: textOf(queue),
+    isCounted: boolOf(isCounted),
   };
 }
 
@@ -205,14 +215,30 @@ function endingOf(settlement: Settlement, job: LockedJob): Ending {
     const { result, outcome } = settlement;
     return { ...base, status: 'completed', reason: null, result, outcome };
   }
-  const attempt =
-    settlement.kind === 'retry' || settlement.kind === 'buried'
-      ? { charge: 1, errors: settlement.errors }
-      : {};
+  const attempt = whatItDid(settlement);
   if (job.stopRequest !== null) return { ...base, ...attempt, ...stoppedAs(job.stopRequest) };
   const status = settlement.kind === 'cancelled' ? 'cancelled' : 'buried';
   const reason = settlement.kind === 'cancelled' || settlement.kind === 'buried' ? settlement.reason : null;
   return { ...base, ...attempt, status, reason };
+}
+
+function whatItDid(settlement: Settlement): Partial<Ending> {
+  switch (settlement.kind) {
+    case 'retry':
+      return { charge: 1, errors: settlement.errors };
+    case 'buried':
+      return {
+        ...(settlement.reason === 'poison' ? { deaths: 1 } : { charge: 1 }),
+        errors: settlement.errors,
+      };
+    case 'died':
+      return { deaths: 1, errors: settlement.errors };
+    case 'completed':
+    case 'cancelled':
+    case 'snoozed':
+    case 'put-back':
+      return {};
+  }
 }
 
 /** Null where the job goes back to pending. */

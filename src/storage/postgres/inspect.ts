@@ -1,12 +1,14 @@
 import { isUuid } from '../../internal/uuid.js';
-import { unbounded } from '../job-limit.js';
+import type { LimitState } from '../job-limit.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
 import { textArray, uuidArray } from './arrays.js';
-import { aloneLine, statusOf, stopOf } from './codes.js';
+import { boundsOf } from './bounds.js';
+import { isAloneLine, statusOf, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import { JobLister } from './job-lister.js';
 import { summaryColumns, summaryOf } from './job-summary.js';
 import { type InspectQueries, inspectQueries } from './queries/inspect.js';
+import { type LimitQueries, limitQueries } from './queries/limits.js';
 import { boolOf, intOf, intOrNull, type Row, textOf } from './statement.js';
 
 const newestFinal = 10_000;
@@ -14,11 +16,13 @@ const newestFinal = 10_000;
 export class Inspector {
   readonly #context: Context;
   readonly #queries: InspectQueries;
+  readonly #limits: LimitQueries;
   readonly #lister: JobLister;
 
   constructor(context: Context) {
     this.#context = context;
     this.#queries = inspectQueries(context.schema);
+    this.#limits = limitQueries(context.schema);
     this.#lister = new JobLister(context, this.#queries);
   }
 
@@ -63,12 +67,27 @@ export class Inspector {
     return rows.map(([queue]) => textOf(queue)).sort();
   }
 
+  async limits(): Promise<LimitState[]> {
+    return (await this.#context.connection.run(this.#limits.limits)).map(limitState);
+  }
+
   async stats(queue?: string): Promise<QueueStats[]> {
     const { connection, offsetMs } = this.#context;
     const queues = queue === undefined ? await this.#lister.queues() : [queue];
     const rows = await connection.run(this.#queries.stats, [textArray(queues), offsetMs()]);
     return rows.map(statsOf);
   }
+}
+
+function limitState([group, key, max, running, cost, waiting]: Row): LimitState {
+  return {
+    group: textOf(group),
+    key: key ?? null,
+    max: intOrNull(max),
+    running: intOf(running),
+    runningCost: intOf(cost),
+    waiting: intOf(waiting),
+  };
 }
 
 function recordOf(row: Row): JobRecord {
@@ -87,6 +106,7 @@ function recordOf(row: Row): JobRecord {
     line,
     uniqueKey,
     retention,
+    terms,
     waitsFor,
   ] = row.slice(summaryColumns);
   return {
@@ -101,11 +121,11 @@ function recordOf(row: Row): JobRecord {
     leaseUntilMs: intOrNull(leaseUntil),
     started: boolOf(started),
     lapses: intOf(lapses),
-    alone: intOf(line) === aloneLine,
+    alone: isAloneLine(intOf(line)),
     uniqueKey: uniqueKey ?? null,
     retentionMs: intOrNull(retention),
     waitsFor: waitsFor === null || waitsFor === undefined ? [] : waitsFor.split(','),
-    ...unbounded,
+    ...boundsOf(terms ?? null),
   };
 }
 

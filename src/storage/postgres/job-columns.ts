@@ -1,5 +1,7 @@
 import type { NewJob } from '../new-job.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
+import { termsOf } from './bounds.js';
+import type { Line } from './line-registry.js';
 
 const rankOf = (job: NewJob): number => (job.priority === 0 ? 0 : -job.priority);
 const inMsOf = (job: NewJob): number | null => ('inMs' in job.due ? Math.round(job.due.inMs) : null);
@@ -26,5 +28,19 @@ export function jobColumns(jobs: readonly NewJob[]): unknown[] {
     textArray(jobs.map((job) => job.payload)),
     plainArray(jobs.map((job) => job.maxAttempts)),
     plainArray(jobs.map((job) => job.retentionMs)),
+  ];
+}
+
+/** What bounds the jobs: lines, gates, groups, maxima, costs, terms; 0 and nulls for ordinary ones. */
+export function boundColumns(jobs: readonly NewJob[], lines: ReadonlyMap<string, Line>): unknown[] {
+  const terms = jobs.map(termsOf);
+  const own = terms.map((text) => (text === null ? null : (lines.get(text) ?? null)));
+  return [
+    plainArray(own.map((line) => line?.id ?? 0)),
+    plainArray(own.map((line) => line?.gate ?? null)),
+    plainArray(own.map((line) => line?.groupId ?? null)),
+    plainArray(jobs.map((job) => job.limit?.max ?? null)),
+    plainArray(jobs.map((job, index) => (terms[index] === null ? null : job.cost))),
+    textArray(terms),
   ];
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { withDeadline } from '../../internal/deadline.js';
+import { anyQueue } from './context.js';
 import { type Client, connect } from './driver.js';
 import { fromDriver } from './errors.js';
 
@@ -122,7 +123,7 @@ const payloadBytes = 7_900;
 /** Empty = any queue. */
 export function payloadOf(queues: readonly string[]): string {
   const text = queues.join('\n');
-  return Buffer.byteLength(text) > payloadBytes ? '' : text;
+  return queues.includes(anyQueue) || Buffer.byteLength(text) > payloadBytes ? '' : text;
 }
 
 function parsePayload(text: string): string[] | null {

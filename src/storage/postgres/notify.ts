@@ -8,6 +8,7 @@
  *   idle ──wake or watch──▶ opening ──▶ open ──lost, or probe missing──▶ waiting (jitter) ──▶ opening …
  */
 import type { Logger } from '../../internal/logger.js';
+import { anyQueue } from './context.js';
 import { NotifySession } from './notify-session.js';
 
 const sendEveryMs = 2;
@@ -47,7 +48,7 @@ export class Notifier {
   wake(queues: Iterable<string>): void {
     const list = [...queues];
     if (list.length === 0 || this.#isClosed) return;
-    this.#tell(list);
+    this.#tell(list.includes(anyQueue) ? null : list);
     for (const queue of list) this.#toSend.add(queue);
     if (!this.#isSending) void this.#send();
   }

@@ -11,10 +11,12 @@
 import { MillraceError } from '../../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../new-job.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
+import { termsOf } from './bounds.js';
 import { care, keyKind, policyCode, scopeCode, statusCode } from './codes.js';
 import type { Context } from './context.js';
 import { type Decided, decide, type KnownState } from './decide-enqueue.js';
-import { jobColumns, versionColumn } from './job-columns.js';
+import { boundColumns, jobColumns, versionColumn } from './job-columns.js';
+import type { Line } from './line-registry.js';
 import type { EnqueueQueries } from './queries/enqueue.js';
 import { type Executor, intOf, textOf } from './statement.js';
 
@@ -22,9 +24,10 @@ export function enqueueRelated(
   context: Context,
   queries: EnqueueQueries,
   jobs: readonly NewJob[],
+  lines: ReadonlyMap<string, Line>,
 ): Promise<EnqueueOutcome[]> {
   return context.connection.transaction('enqueue', async (tx) => {
-    const steps = new Steps(tx, queries, context.offsetMs);
+    const steps = new Steps(tx, { queries, lines, offsetMs: context.offsetMs });
     const decided = decide(jobs, {
       known: await steps.knownIds(jobs),
       parents: await steps.lockParents(jobs),
@@ -38,13 +41,18 @@ export function enqueueRelated(
 class Steps {
   readonly #tx: Executor;
   readonly #queries: EnqueueQueries;
+  readonly #lines: ReadonlyMap<string, Line>;
   readonly #offsetMs: () => number;
   #taken: { kind: number; key: string }[] = [];
 
-  constructor(tx: Executor, queries: EnqueueQueries, offsetMs: () => number) {
+  constructor(
+    tx: Executor,
+    parts: { queries: EnqueueQueries; lines: ReadonlyMap<string, Line>; offsetMs: () => number },
+  ) {
     this.#tx = tx;
-    this.#queries = queries;
-    this.#offsetMs = offsetMs;
+    this.#queries = parts.queries;
+    this.#lines = parts.lines;
+    this.#offsetMs = parts.offsetMs;
   }
 
   async knownIds(jobs: readonly NewJob[]): Promise<Set<string>> {
@@ -123,14 +131,16 @@ class Steps {
   }
 
   async #insertLive(rows: readonly Decided[]): Promise<void> {
-    const columns = jobColumns(rows.map((row) => row.job));
+    const jobs = rows.map((row) => row.job);
+    const columns = jobColumns(jobs);
     const written = await this.#tx.run(this.#queries.insertDecided, [
       ...columns,
       this.#offsetMs(),
       plainArray(rows.map((row) => statusCode[row.status ?? 'pending'])),
       plainArray(rows.map(careOf)),
       ...uniqueColumns(rows),
-      versionColumn(rows.map((row) => row.job)),
+      versionColumn(jobs),
+      ...boundColumns(jobs, this.#lines),
     ]);
     if (written.length === rows.length) return;
     // The same dispatch is being written by another connection: the next try finds it done.
@@ -147,6 +157,7 @@ class Steps {
       plainArray(rows.map((row) => statusCode[row.status ?? 'buried'])),
       ...uniqueColumns(rows),
       versionColumn(rows.map((row) => row.job)),
+      textArray(rows.map((row) => termsOf(row.job))),
     ]);
   }
 

@@ -1,7 +1,7 @@
 import { isMillraceError } from '../../internal/errors.js';
 import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../settlement.js';
 import { plainToken } from './claim.js';
-import { aloneLine, stopOf } from './codes.js';
+import { isAloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import type { Followed } from './followed.js';
 import { type RecoverQueries, recoverQueries } from './queries/recover.js';
@@ -88,7 +88,7 @@ function expiredLease(row: Row): ExpiredLease {
     queue: textOf(queue),
     workerId: textOf(worker),
     started: boolOf(started),
-    ranAlone: intOf(line) === aloneLine,
+    ranAlone: isAloneLine(intOf(line)),
     attempts: intOf(attempts),
     maxAttempts: intOf(maxAttempts),
     deaths: intOf(deaths),

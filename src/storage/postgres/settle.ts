@@ -9,12 +9,12 @@ import { isMillraceError } from '../../internal/errors.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
 import { plainToken } from './claim.js';
-import type { Context } from './context.js';
+import { anyQueue, type Context } from './context.js';
 import type { Followed } from './followed.js';
 import { inIdOrder } from './id-order.js';
 import type { ClaimQueries } from './queries/claim.js';
 import { type SettleQueries, settleQueries } from './queries/settle.js';
-import { intOf, textOf } from './statement.js';
+import { boolOf, intOf, textOf } from './statement.js';
 
 /** One statement takes at most so much text. */
 const statementChars = 8_000_000;
@@ -35,7 +35,11 @@ export class Settler {
     this.#followed = followed;
   }
 
-  async settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
+  /** @param onRoom called when an ending makes room under a limit or a budget, for whoever waits for it */
+  async settle(
+    settlements: readonly Settlement[],
+    onRoom = (): void => this.#context.wake([anyQueue]),
+  ): Promise<SettleOutcome[]> {
     const outcomes = new Map<Settlement, SettleOutcome>();
     if (hasRepeats(settlements)) return this.#oneByOne(settlements);
     const rest: Settlement[] = [];
@@ -47,9 +51,9 @@ export class Settler {
       else rest.push(settlement);
     }
     for (const part of inParts(completed))
-      rest.push(...this.note(part, await this.#complete(part), outcomes));
+      rest.push(...this.note(part, await this.#complete(part, onRoom), outcomes));
     for (const part of inParts(inIdOrder(returned)))
-      rest.push(...this.note(part, await this.#return(part), outcomes));
+      rest.push(...this.note(part, await this.#return(part, onRoom), outcomes));
     for (const part of inParts(rest)) await this.settleFollowed(part, outcomes);
     return settlements.map((settlement) => outcomes.get(settlement) ?? 'already-final');
   }
@@ -106,17 +110,18 @@ export class Settler {
     });
   }
 
-  async #complete(part: readonly Completed[]): Promise<ReadonlySet<string> | null> {
+  async #complete(part: readonly Completed[], onRoom: () => void): Promise<ReadonlySet<string> | null> {
     try {
       const values = [...this.completionValues(part), this.#context.offsetMs()];
       const [row] = await this.#context.connection.run(this.#claims.settle, values);
+      if (boolOf(row?.[2])) onRoom();
       return endedOf(part, row?.[0], row?.[1]);
     } catch (error) {
       return leaveToFollowedPath(error);
     }
   }
 
-  async #return(part: readonly Returned[]): Promise<ReadonlySet<string> | null> {
+  async #return(part: readonly Returned[], onRoom: () => void): Promise<ReadonlySet<string> | null> {
     try {
       const rows = await this.#context.connection.run(this.#queries.putBack, [
         uuidArray(part.map((s) => s.id)),
@@ -129,6 +134,7 @@ export class Settler {
       ]);
       if (part.some((s) => s.delayMs <= 0))
         this.#context.wake(new Set(rows.map(([, queue]) => textOf(queue))));
+      if (rows.some(([, , , hasRoom]) => boolOf(hasRoom))) onRoom();
       return rows.length === part.length
         ? null
         : new Set(rows.map(([id, , token]) => `${id} ${plainToken(textOf(token))}`));

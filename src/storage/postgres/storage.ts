@@ -21,7 +21,6 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
-import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
@@ -33,6 +32,7 @@ import type {
   WorkerRecord,
   WorkerReport,
 } from '../worker-record.js';
+import { isOrdinary } from './bounds.js';
 import { Claims } from './claim.js';
 import { Connection } from './connection.js';
 import type { Context, Session } from './context.js';
@@ -47,6 +47,7 @@ import { JobLog } from './job-log.js';
 import { migrate, postgresMigrations, quoted, readSchema } from './migrate.js';
 import { Notifier } from './notify.js';
 import { type PostgresStorageOptions, type ResolvedPostgresOptions, resolveOptions } from './options.js';
+import { Profiles } from './profiles.js';
 import { clockQuery, serverFacts } from './queries/workers.js';
 import { Rescue } from './rescue.js';
 import { Settler } from './settle.js';
@@ -120,12 +121,13 @@ export class PostgresStorage implements Storage {
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
-    return this.#with((parts) => parts.enqueuer.enqueue(jobs));
+    if (jobs.every(isOrdinary)) return this.#with((parts) => parts.enqueuer.enqueue(jobs));
+    return this.#changing((parts) => parts.enqueuer.enqueue(jobs));
   }
 
   within(tx: unknown): TransactionQueue {
     const { context, enqueuer } = this.#open;
-    return within(tx, { context, kinds: enqueuer.kinds, channel: this.#options.schema });
+    return within(tx, { context, registries: enqueuer.registries, channel: this.#options.schema });
   }
 
   withinSync(tx: unknown): SyncTransactionQueue {
@@ -134,18 +136,21 @@ export class PostgresStorage implements Storage {
   }
 
   claim(request: ClaimRequest): Promise<ClaimedJob[]> {
-    return this.#with((parts) => parts.claims.claim(singleTake(request)));
+    return this.#with((parts) => parts.claims.claim(request));
   }
 
   settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
-    return this.#with((parts) => parts.settler.settle(settlements));
+    return this.#with((parts) => {
+      parts.claims.bounded.noteEndings(settlements);
+      return parts.settler.settle(settlements);
+    });
   }
 
   exchange(
     settlements: readonly Settlement[],
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
-    return this.#with((parts) => parts.exchange.exchange(settlements, singleTake(request)));
+    return this.#with((parts) => parts.exchange.exchange(settlements, request));
   }
 
   markStarted(leases: readonly Lease[]): Promise<string[]> {
@@ -160,9 +165,8 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.claims.held(incarnation));
   }
 
-  peek({ takes }: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-    const { queues, names } = onlyTake(takes);
-    return this.#with((parts) => parts.claims.peek(queues, names));
+  peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return this.#with((parts) => parts.claims.peek(request));
   }
 
   expired(request: {
@@ -174,35 +178,35 @@ export class PostgresStorage implements Storage {
   }
 
   takeBack(decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
-    return this.#with((parts) => parts.rescue.takeBack(decisions));
+    return this.#changing((parts) => parts.rescue.takeBack(decisions));
   }
 
   releaseBlocked(limit: number): Promise<number> {
-    return this.#with((parts) => parts.followed.releaseBlocked(limit));
+    return this.#changing((parts) => parts.followed.releaseBlocked(limit));
   }
 
   retry(id: string): Promise<ControlOutcome> {
-    return this.#with((parts) => parts.control.retry(id));
+    return this.#changing((parts) => parts.control.retry(id));
   }
 
   retryBuried(request: { queue?: string; limit: number }): Promise<{ retried: number; duplicates: number }> {
-    return this.#with((parts) => parts.control.retryBuried(request));
+    return this.#changing((parts) => parts.control.retryBuried(request));
   }
 
   bury(id: string): Promise<ControlOutcome> {
-    return this.#with((parts) => parts.control.stop(id, 'bury'));
+    return this.#changing((parts) => parts.control.stop(id, 'bury'));
   }
 
   cancel(id: string): Promise<ControlOutcome> {
-    return this.#with((parts) => parts.control.stop(id, 'cancel'));
+    return this.#changing((parts) => parts.control.stop(id, 'cancel'));
   }
 
   delete(id: string): Promise<ControlOutcome> {
-    return this.#with((parts) => parts.control.stop(id, 'delete'));
+    return this.#changing((parts) => parts.control.stop(id, 'delete'));
   }
 
   edit(id: string, edit: JobEdit): Promise<ControlOutcome> {
-    return this.#with((parts) => parts.control.edit(id, edit));
+    return this.#changing((parts) => parts.control.edit(id, edit));
   }
 
   changeMany(request: {
@@ -210,11 +214,11 @@ export class PostgresStorage implements Storage {
     ids: readonly string[];
     status?: JobStatus;
   }): Promise<ControlOutcome[]> {
-    return this.#with((parts) => parts.control.changeMany(request));
+    return this.#changing((parts) => parts.control.changeMany(request));
   }
 
   setPaused(queue: string, paused: boolean): Promise<void> {
-    return this.#with((parts) => parts.control.setPaused(queue, paused));
+    return this.#changing((parts) => parts.control.setPaused(queue, paused));
   }
 
   pausedQueues(): Promise<string[]> {
@@ -262,7 +266,7 @@ export class PostgresStorage implements Storage {
   }
 
   limits(): Promise<LimitState[]> {
-    return Promise.resolve([]);
+    return this.#with((parts) => parts.inspector.limits());
   }
 
   appendLog(lines: readonly NewLogLine[]): Promise<void> {
@@ -317,12 +321,12 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.duties.release(name, holder));
   }
 
-  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
-    return Promise.resolve();
+  noteProfiles(notes: readonly ProfileNote[]): Promise<void> {
+    return this.#with((parts) => parts.profiles.note(notes));
   }
 
-  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
-    return Promise.resolve([]);
+  profiles(names: readonly string[], windowMs: number): Promise<HandlerProfile[]> {
+    return this.#with((parts) => parts.profiles.of(names, windowMs));
   }
 
   tidy(request: { settled: number; idle: boolean }): Promise<void> {
@@ -352,6 +356,16 @@ export class PostgresStorage implements Storage {
     if (this.#parts !== null) return this.#parts;
     const got = this.#isClosed ? 'a call after close()' : 'a call before open()';
     throw new MillraceError('closed', `PostgreSQL storage: expected an open one, got ${got}`);
+  }
+
+  /** What may change which bounded jobs can be claimed: claims look anew. */
+  async #changing<T>(call: (parts: Parts) => Promise<T>): Promise<T> {
+    const parts = this.#open;
+    try {
+      return await call(parts);
+    } finally {
+      parts.claims.bounded.forget();
+    }
   }
 
   async #with<T>(call: (parts: Parts) => Promise<T>): Promise<T> {
@@ -384,6 +398,7 @@ interface Parts {
   readonly control: Control;
   readonly inspector: Inspector;
   readonly log: JobLog;
+  readonly profiles: Profiles;
   readonly workers: Workers;
   readonly duties: Duties;
   readonly tidier: Tidier;
@@ -417,6 +432,7 @@ function partsOf(options: ResolvedPostgresOptions): Parts {
     control: new Control(context, followed),
     inspector: new Inspector(context),
     log: new JobLog(context),
+    profiles: new Profiles(context),
     workers: new Workers(context),
     duties: new Duties(context),
     tidier: new Tidier(context, options),

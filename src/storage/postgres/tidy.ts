@@ -1,6 +1,7 @@
 import { Connection } from './connection.js';
 import type { Context } from './context.js';
 import type { ResolvedPostgresOptions } from './options.js';
+import { type ProfileQueries, profileQueries } from './queries/profiles.js';
 import { type DutyQueries, dutyQueries } from './queries/workers.js';
 import { intOf, textOf } from './statement.js';
 
@@ -16,6 +17,7 @@ export class Tidier {
   readonly #context: Context;
   readonly #options: ResolvedPostgresOptions;
   readonly #queries: DutyQueries;
+  readonly #profiles: ProfileQueries;
   #own: Connection | null = null;
   #running: Promise<void> | null = null;
   /** Since the last vacuum, as this process was told. */
@@ -28,6 +30,7 @@ export class Tidier {
     this.#context = context;
     this.#options = options;
     this.#queries = dutyQueries(context.schema);
+    this.#profiles = profileQueries(context.schema);
   }
 
   tidy(request: { settled: number; idle: boolean }): Promise<void> {
@@ -49,6 +52,7 @@ export class Tidier {
     // The sum of the counts tells what all processes have settled.
     this.#counted = intOf((await this.#own.run(this.#queries.foldCounts))[0]?.[0]);
     this.#countedThen ??= this.#counted;
+    if (idle) await this.#own.run(this.#profiles.fold);
     const settled = Math.max(this.#reported, this.#counted - this.#countedThen);
     if (settled >= vacuumEvery) await this.#vacuum(this.#own);
     if (!idle) return;

@@ -1,89 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { uuidv7 } from '../../../src/internal/uuid.js';
-import { quoted } from '../../../src/storage/postgres/migrate.js';
-import { claimQueries } from '../../../src/storage/postgres/queries/claim.js';
-import { controlQueries } from '../../../src/storage/postgres/queries/control.js';
-import { enqueueQueries } from '../../../src/storage/postgres/queries/enqueue.js';
-import { inspectQueries } from '../../../src/storage/postgres/queries/inspect.js';
-import { logQueries } from '../../../src/storage/postgres/queries/log.js';
-import { recoverQueries } from '../../../src/storage/postgres/queries/recover.js';
-import { endingQueries, settleQueries } from '../../../src/storage/postgres/queries/settle.js';
 import type { Statement } from '../../../src/storage/postgres/statement.js';
 import { PostgresStorage } from '../../../src/storage/postgres/storage.js';
 import { serverAvailable, type TestDatabase, testDatabase } from '../../support/servers.js';
-
-const schema = quoted('millrace');
-const claims = claimQueries(schema);
-const enqueues = enqueueQueries(schema);
-const settles = settleQueries(schema);
-const endings = endingQueries(schema);
-const recovers = recoverQueries(schema);
-const controls = controlQueries(schema);
-const inspects = inspectQueries(schema);
-const logs = logQueries(schema);
-
-const id = uuidv7();
-const ids = `{${id}}`;
-const token = 'ab'.repeat(16);
-const claimValues = [token, 'w', 45_000, '{q1,q2}', '{work,other}', 200, 10, 0, 0];
-const jobArrays = [ids, '{q1}', '{work}', '{0}', '{0}', '{null}', '{1}', '{3}', '{null}'];
-
-/** Every statement that runs per job, per batch, per poll or per heartbeat. */
-const hot: readonly (readonly [Statement, readonly unknown[]])[] = [
-  [claims.claim, claimValues],
-  [claims.settle, [ids, `{${token}}`, '{1}', 0]],
-  [claims.exchange, [...claimValues, ids, `{${token}}`, '{1}']],
-  [claims.markStarted, [ids, `{${token}}`]],
-  [claims.renew, [token, token, 45_000, 0]],
-  [claims.held, [token, token]],
-  [claims.heldSizes, [token]],
-  [claims.heldPart, [token, ids]],
-  [claims.peek, ['{q1,q2}', '{work}', 0]],
-  [enqueues.insertOne, [id, 'q1', 'work', 0, 0, null, '1', 3, null, 0, 1]],
-  [enqueues.insertMany, [...jobArrays, 0, '{1}']],
-  [enqueues.knownIds, [ids]],
-  [enqueues.lockParents, [ids]],
-  [enqueues.markFollowed, [ids]],
-  [enqueues.endedStatus, [ids]],
-  [enqueues.keyHolders, ['{1}', '{k}']],
-  [enqueues.assignKeys, ['{1}', '{k}', ids, '{null}', '{null}', 0]],
-  [enqueues.returnKeys, ['{1}', '{k}']],
-  [settles.putBack, [ids, `{${token}}`, '{0}', '{1}', '{null}', '{null}', 0]],
-  [settles.lockJobs, [ids]],
-  [settles.endedBy, [ids]],
-  [endings.end, [ids, '{3}', '{null}', '{t}', '{0}', '{0}', '{0}', '{null}', '{1}', '{null}', 0]],
-  [endings.remove, [ids]],
-  [endings.meet, [ids]],
-  [endings.release, [ids]],
-  [recovers.expired, [0, 0, 100, null, null]],
-  [recovers.returnToPending, [ids, '{0}', '{1}', '{0}', '{f}', '{null}', 0]],
-  [recovers.stranded, [100]],
-  [recovers.openParents, [ids]],
-  [controls.hasten, [id, 0]],
-  [controls.hastenMany, [ids, 0]],
-  [controls.lockFinal, [ids]],
-  [controls.addKindsOf, [ids, 'q2', 5]],
-  [controls.edit, [ids, '2', 1, 5, 'q2', 0, null, 0]],
-  [controls.requestStops, [ids, 1]],
-  [controls.lockEnded, [ids]],
-  [controls.revive, [ids, 0]],
-  [controls.buriedIds, ['{q1,q2}', null, 100]],
-  [controls.requestStop, [id, 1]],
-  [controls.statusOf, [id]],
-  [controls.purgeable, [3, 0, 0, 100]],
-  [controls.purge, [ids, 3, 0]],
-  [inspects.job, [id]],
-  [inspects.endings, [ids]],
-  [inspects.processing, [null, null, null, 100, false]],
-  [inspects.pending, ['q1', null, null, null, null, 100, false]],
-  [inspects.blocked, ['{q1,q2}', null, 100, true]],
-  [inspects.ended, ['{q1,q2}', 3, null, 100, true]],
-  [inspects.tagged, ['t1', id, 100, true]],
-  [inspects.ahead, [id, 0]],
-  [logs.append, [ids, `{${token}}`, '{1}', '{log}', '{info}', '{x}', 0, 1_000, 262_144]],
-  [logs.page, [id, 0, 0, 100]],
-];
+import { claims, claimValues, hot, settles } from './hot-statements.js';
 
 interface PlanNode {
   readonly 'Node Type': string;
@@ -94,9 +14,22 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-const jobTables = new Set(['jobs', 'history', 'dependencies', 'keys', 'logs', 'tags']);
-/** These read all running, or all blocked jobs, which is what they are for; nothing else may read an index as a whole. */
-const wholeIndexes = new Set(['jobs_lease', 'jobs_blocked']);
+const jobTables = new Set([
+  'jobs',
+  'history',
+  'dependencies',
+  'keys',
+  'logs',
+  'tags',
+  'lines',
+  'gates',
+  'profiles',
+]);
+/**
+ * These read all running, or all blocked jobs, or all that runs under a limit, which is what they are for; nothing else may
+ * read an index as a whole.
+ */
+const wholeIndexes = new Set(['jobs_lease', 'jobs_blocked', 'jobs_grouped']);
 
 describe.skipIf(!serverAvailable('postgres'))('[postgres] plans', () => {
   let database: TestDatabase;
@@ -131,7 +64,9 @@ describe.skipIf(!serverAvailable('postgres'))('[postgres] plans', () => {
     const types = values.map(() => 'unknown').join(', ');
     await client.query(`prepare p${values.length > 0 ? `(${types})` : ''} as ${statement.text}`);
     try {
-      const result = await client.query(`explain (format json) execute p(${list.join(', ')})`);
+      const result = await client.query(
+        `explain (format json) execute p${list.length > 0 ? `(${list.join(', ')})` : ''}`,
+      );
       return (result.rows[0]['QUERY PLAN'] as [{ Plan: PlanNode }])[0].Plan;
     } finally {
       await client.query('deallocate p');
@@ -172,6 +107,24 @@ describe.skipIf(!serverAvailable('postgres'))('[postgres] plans', () => {
     await client.query(
       `update millrace.jobs set status = 1, token = gen_random_uuid(), lease_until = 0 where due <= 200 and status = 0`,
     );
+    // Every fourth is bounded, in one of 50 lines of 25 keys of 5 groups.
+    await client.query(
+      `update millrace.jobs set line = 1 + due % 50, gate = 10 + due % 25, group_id = 1 + due % 5, most = 3, cost = 1, terms = 'x' where due % 4 = 0`,
+    );
+    await client.query(
+      `insert into millrace.gates (id, kind, name, key, named_at) overriding system value
+         select g, case when g < 10 then 3 else 1 end, 'g', 'k' || g, g from generate_series(1, $1::int / 10) g`,
+      [count],
+    );
+    await client.query(
+      `insert into millrace.lines (id, hash, gate, group_id, named_at, terms) overriding system value
+         select g, 'h' || g, 10 + g % 25, 1 + g % 5, g, '["g","k",3,1,[]]' from generate_series(1, $1::int / 10) g`,
+      [count],
+    );
+    await client.query(
+      `insert into millrace.profiles select 'n' || g % 10, g, 1, 1, null from generate_series(1, $1::int / 10) g`,
+      [count],
+    );
     await client.query(
       `insert into millrace.history (id, due, created_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases, status, rank,
                                      unique_scope, on_failure, queue, name, payload)
@@ -200,7 +153,7 @@ describe.skipIf(!serverAvailable('postgres'))('[postgres] plans', () => {
   const clear = async (): Promise<void> => {
     const client = await session('');
     await client.query(
-      'truncate millrace.jobs, millrace.history, millrace.dependencies, millrace.keys, millrace.logs, millrace.tags',
+      'truncate millrace.jobs, millrace.history, millrace.dependencies, millrace.keys, millrace.logs, millrace.tags, millrace.gates, millrace.lines, millrace.profiles',
     );
     await client.query('vacuum analyze');
     await client.end();

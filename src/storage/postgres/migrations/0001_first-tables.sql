@@ -3,7 +3,9 @@
 --
 -- {{schema}} stands for the quoted name of the schema. Times are epoch milliseconds of the server's clock.
 -- status: 0 pending, 1 processing, 2 blocked, 3 completed, 4 buried, 5 cancelled.
--- line: 0 ordinary, -1 must run alone. rank: minus priority, so that every order is ascending.
+-- line: 0 ordinary, above 0 the id of what bounds the job (table lines); a job that must run alone has -1 - that.
+-- rank: minus priority, so that every order is ascending.
+-- terms, gate, group_id, most, cost: what bounds the job, null where nothing does. metered: taken under a queue's budget.
 -- version: of the shape of the payload.
 -- care: what a plain settle must leave to the followed path. 1 has dependents, 2 stop requested, 4 holds a key.
 
@@ -36,6 +38,12 @@ create table {{schema}}.jobs (
   reason text,
   unique_key text collate "C",
   retention bigint,
+  gate integer,
+  group_id integer,
+  most integer,
+  cost integer,
+  metered boolean,
+  terms text,
   constraint jobs_id primary key (id)
 );
 
@@ -47,6 +55,11 @@ create index jobs_claim_named on {{schema}}.jobs (queue, line, name, rank, due, 
 -- Leases by incarnation, which is the first half of the token. No guarded write may say "status = 1": see queries/settle.ts.
 create index jobs_lease on {{schema}}.jobs (token) where status = 1;
 create index jobs_blocked on {{schema}}.jobs (queue, id) where status = 2;
+-- What runs of a group and key, and of a group; what runs under a queue's budget. No ordinary job stands in any of these.
+create index jobs_grouped on {{schema}}.jobs (group_id, gate) where status = 1 and group_id is not null;
+create index jobs_metered on {{schema}}.jobs (queue) where status = 1 and metered;
+-- Whether a line is still in use.
+create index jobs_line on {{schema}}.jobs (line) where line not in (0, -1);
 
 create table {{schema}}.history (
   id uuid not null,
@@ -76,6 +89,7 @@ create table {{schema}}.history (
   retention bigint,
   result text,
   outcome text,
+  terms text,
   constraint history_id primary key (id)
 );
 
@@ -122,6 +136,48 @@ create table {{schema}}.kinds (
   name text collate "C" not null,
   constraint kinds_kind primary key (queue, rank, name)
 );
+
+-- What claimers lock, in ascending id, before they count what runs. kind: 1 a group and key, 2 a group without a key, 3 a
+-- whole group (its budget), 4 a queue with a budget. served: when its key had its turn
+-- last, microseconds of the server's clock; 0 = never.
+create table {{schema}}.gates (
+  id integer generated always as identity,
+  kind smallint not null,
+  name text collate "C" not null,
+  key text collate "C" not null,
+  served bigint not null default 0,
+  named_at bigint not null,
+  constraint gates_id primary key (id),
+  constraint gates_gate unique (kind, name, key)
+);
+create index gates_named on {{schema}}.gates (named_at);
+
+-- Jobs that agree in group, key, maximum, cost and labels stand in one line: what keeps the first of them keeps all.
+-- terms: these five as a JSON array; hash: its SHA-256. named_at: when a dispatcher last asked for it, to the hour.
+create table {{schema}}.lines (
+  id integer generated always as identity,
+  hash text collate "C" not null,
+  gate integer,
+  group_id integer,
+  named_at bigint not null,
+  terms text not null,
+  constraint lines_id primary key (id),
+  constraint lines_hash unique (hash)
+);
+create index lines_named on {{schema}}.lines (named_at);
+create index lines_gate on {{schema}}.lines (gate) where gate is not null;
+create index lines_group on {{schema}}.lines (group_id) where group_id is not null;
+
+-- What attempts of a handler took, by the minute they were noted in. Rows are only added, and folded now and then.
+create table {{schema}}.profiles (
+  name text collate "C" not null,
+  minute bigint not null,
+  n bigint not null,
+  total_ms double precision not null,
+  max_rss bigint
+);
+create index profiles_name on {{schema}}.profiles (name, minute);
+create index profiles_minute on {{schema}}.profiles (minute);
 
 create table {{schema}}.paused (
   queue text collate "C" not null,
@@ -193,3 +249,39 @@ end
 $$;
 create trigger refuse_ended after insert on {{schema}}.jobs
   referencing new table as inserted for each statement execute function {{schema}}.refuse_ended();
+
+-- Locks gates and then counts, so that of two claimers the second sees what the first has taken: each statement in a
+-- function that may write looks at what is committed by then. Without gates to lock it only counts.
+-- kind 1: a group and key (by its gate, with the gate of its group), 2: a whole group, 3: a queue. n and cost: of what
+-- runs; most: its smallest maximum. served: null where the gate has gone. A turn is later than all that were locked.
+create function {{schema}}.loads(locked integer[], keyed integer[], groups_of_keyed integer[], grouped integer[], metered integer[])
+returns table (kind integer, id integer, n bigint, most integer, cost bigint, served bigint, turn bigint)
+language plpgsql set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  latest bigint := 0;
+begin
+  if cardinality(locked) > 0 then
+    select max(g.served) into latest
+      from (select l.served from {{schema}}.gates l where l.id = any(locked) order by l.id for no key update) g;
+  end if;
+  return query
+    select 1, k.gate, c.n, c.most, null::bigint, (select g.served from {{schema}}.gates g where g.id = k.gate), null::bigint
+      from unnest(keyed, groups_of_keyed) k(gate, group_id)
+     cross join lateral (select count(*), min(j.most) from {{schema}}.jobs j
+                          where j.status = 1 and j.group_id = k.group_id and j.gate = k.gate) c(n, most)
+    union all
+    select 2, k.gate, null, null, c.cost, (select g.served from {{schema}}.gates g where g.id = k.gate), null
+      from unnest(grouped) k(gate)
+     cross join lateral (select coalesce(sum(j.cost), 0) from {{schema}}.jobs j where j.status = 1 and j.group_id = k.gate) c(cost)
+    union all
+    select 3, k.gate, null, null, c.cost, g.served, null
+      from unnest(metered) k(gate)
+     cross join lateral (select q.name, q.served from {{schema}}.gates q where q.id = k.gate) g
+     cross join lateral (select coalesce(sum(coalesce(j.cost, 1)), 0) from {{schema}}.jobs j
+                          where j.status = 1 and j.metered and j.queue = g.name) c(cost)
+    union all
+    select 0, null, null, null, null, null,
+           greatest((extract(epoch from clock_timestamp()) * 1000000)::bigint, coalesce(latest, 0) + 1);
+end
+$$;

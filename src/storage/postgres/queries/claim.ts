@@ -5,10 +5,21 @@ export const fieldSeparator = '\x1f';
 export const rowSeparator = '\x1e';
 
 /** Above so many bytes of payload an answer is not packed into one value but fetched in parts. */
-const packedBytes = 32 * 1024 * 1024;
+export const packedBytes = 32 * 1024 * 1024;
 
-const packed = (alias: string): string =>
-  `concat_ws(E'\\x1f', ${alias}.id, ${alias}.name, ${alias}.queue, ${alias}.rank, ${alias}.attempts, ${alias}.max_attempts, ${alias}.deaths, ${alias}.lapses, ${alias}.started, ${alias}.created_at, ${alias}.due, ${alias}.version, ${alias}.payload, ${alias}.errors)`;
+const packedFields = (alias: string): string =>
+  `${alias}.id, ${alias}.name, ${alias}.queue, ${alias}.rank, ${alias}.attempts, ${alias}.max_attempts, ${alias}.deaths, ${alias}.lapses, ${alias}.started, ${alias}.created_at, ${alias}.due, ${alias}.version, ${alias}.payload`;
+/** An ordinary job. What may be null stands last. */
+export const packed = (alias: string): string =>
+  `concat_ws(E'\\x1f', ${packedFields(alias)}, ${alias}.errors)`;
+/** Any job: with what bounds it, or nothing. */
+export const packedWithTerms = (alias: string): string =>
+  `concat_ws(E'\\x1f', ${packedFields(alias)}, coalesce(${alias}.terms, ''), ${alias}.errors)`;
+
+/** Whether jobs of these lines wait in one of the queues, due or not. Needs jobs_claim: one probe per queue. An order is asked for so that it is the index that is read. */
+export const boundedWait = (s: Schema, above: string, below: string): string => `
+    select exists (select 1 from unnest($4::text[]) w(queue) cross join lateral (
+      select 1 from ${s}.jobs i where i.queue = w.queue and i.line > ${above} and i.line < ${below} and i.status = 0 order by i.line limit 1) y) as waits`;
 
 /**
  * What a claim takes, as common table expressions.
@@ -22,15 +33,19 @@ const packed = (alias: string): string =>
  * Rows are fetched by ctid, and guarded by a token that is null: a TID scan whatever the statistics say. With
  * `status = 0` beside it a plan made while the table was empty reads all of jobs_claim instead.
  *
- * $1 token, $2 worker, $3 lease ms, $4 queues, $5 names, $6 limit, $7 start, $8 line, $9 offset
+ * Where bounded jobs wait in one of the queues nothing is taken: they may come before the ordinary ones, and the answer
+ * says so. $10 is for a caller who has just seen that none of them can run.
+ *
+ * $1 token, $2 worker, $3 lease ms, $4 queues, $5 names, $6 limit, $7 start, $8 line, $9 offset, $10 bounded jobs can wait
  */
 const claimParts = (s: Schema, gate = ''): string => `
-  q as materialized (
+  b as materialized (${boundedWait(s, 'case when $8::int < 0 then -2147483648 else 0 end', 'case when $8::int < 0 then -1 else 2147483647 end')}
+  ), q as materialized (
     select u.queue, u.ord,
            exists (select 1 from ${s}.kinds k where k.queue = u.queue and k.name <> all($5::text[])) as mixed
       from unnest($4::text[]) with ordinality u(queue, ord)
      where (select p.queue from ${s}.paused p where p.queue = u.queue) is null
-       and not exists (select 1 from ${s}.jobs h where h.status = 1 and h.token = $1::uuid)${gate}
+       and not exists (select 1 from ${s}.jobs h where h.status = 1 and h.token = $1::uuid) and ($10::boolean or not (select b.waits from b))${gate}
   ), picked as materialized (
     select x.tid, q.ord, r.rank, x.due, x.id
       from q
@@ -58,7 +73,7 @@ const claimParts = (s: Schema, gate = ''): string => `
   ), u as (
     update ${s}.jobs j
        set status = 1, token = $1::uuid, worker = $2, claimed_at = t.now, lease_until = t.now + $3::bigint, reason = null,
-           leases = j.leases + 1,
+           leases = j.leases + 1, metered = null,
            started = $7::int > 0 and coalesce(
              (array_position($4::text[], j.queue), j.rank, j.due, j.id)
                <= (select p.ord::int, p.rank, p.due, p.id from picked p offset greatest($7::int, 1) - 1 limit 1), true)
@@ -69,45 +84,53 @@ const claimParts = (s: Schema, gate = ''): string => `
     delete from ${s}.keys using (select u.id from u where u.unique_scope = 1) w where ${probe('keys.job', 'w.id')} and keys.kind = 1
   )`;
 
-/** One row: the jobs taken, those held already under this token, how many were taken, whether others were just too quick. */
+/** One row: the jobs taken, those held already under this token, how many were taken, whether others were just too quick, whether bounded jobs wait. */
 const claimAnswer = (s: Schema): string => `
   case when (select coalesce(sum(octet_length(u.payload)), 0) from u) <= ${packedBytes}
        then (select string_agg(${packed('u')}, E'\\x1e') from u) end,
-  (select string_agg(${packed('h')}, E'\\x1e') from ${s}.jobs h where h.status = 1 and h.token = $1::uuid),
+  (select string_agg(${packedWithTerms('h')}, E'\\x1e') from ${s}.jobs h where h.status = 1 and h.token = $1::uuid),
   (select count(*) from u),
   (select bool_or(q.mixed) from q) and not exists (select 1 from u) and exists (
     select 1 from q cross join lateral (
       select 1 from ${s}.kinds k cross join lateral (
         select 1 from ${s}.jobs i where i.queue = q.queue and i.line = $8::int and i.name = k.name and i.rank = k.rank and i.status + 0 = 0
            and i.due <= ${nowMs('$9')} limit 1) y
-       where k.queue = q.queue and k.name = any($5::text[]) limit 1) z)`;
+       where k.queue = q.queue and k.name = any($5::text[]) limit 1) z),
+  not $10::boolean and (select b.waits from b)`;
 
 /**
  * Ends plain leases as completed and moves the rows to history.
  * The guard is id, token and care. It must not say `status = 1`: the token is null unless the job runs, and with that
  * predicate the planner may take jobs_lease, which costs four fifths of the rate.
  */
-const settleParts = (s: Schema, ids: string, tokens: string, results: string, offset: string): string => `
+export const settleParts = (
+  s: Schema,
+  ids: string,
+  tokens: string,
+  results: string,
+  offset: string,
+): string => `
   d as (
     delete from ${s}.jobs j using unnest(${ids}::uuid[], ${tokens}::uuid[], ${results}::text[]) n(id, token, result)
      where ${probe('j.id', 'n.id')} and j.token = n.token and j.care = 0
     returning j.*, n.result
   ), h as (
     insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
-                              status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, unique_key, retention, version, result)
+                              status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, unique_key, retention, version, result, terms)
     select d.id, d.token, d.due, d.created_at, d.claimed_at, ${nowMs(offset)}, d.line, d.max_attempts, d.attempts, d.deaths, d.lapses,
-           d.leases, 3, d.rank, d.unique_scope, d.on_failure, d.queue, d.name, d.payload, d.worker, d.errors, d.unique_key, d.retention, d.version, d.result
+           d.leases, 3, d.rank, d.unique_scope, d.on_failure, d.queue, d.name, d.payload, d.worker, d.errors, d.unique_key, d.retention, d.version, d.result, d.terms
       from d
   ), c as (
     insert into ${s}.counts (queue, status, n) select d.queue, 3, count(*) from d group by d.queue
   )`;
 
-const wereAllEnded = ' and (select count(*) from d) = cardinality($10::uuid[])';
+const wereAllEnded = ' and (select count(*) from d) = cardinality($11::uuid[])';
 
-/** How many were ended, and when it was not all of them, which, as `<id> <token>`. */
-const settleAnswer = (ids: string): string => `
+/** How many were ended, and when it was not all of them, which, as `<id> <token>`; whether that makes room under a limit or a budget. */
+export const settleAnswer = (ids: string): string => `
   (select count(*) from d),
-  case when (select count(*) from d) < cardinality(${ids}::uuid[]) then (select string_agg(concat(d.id, ' ', replace(d.token::text, '-', '')), ',') from d) end`;
+  case when (select count(*) from d) < cardinality(${ids}::uuid[]) then (select string_agg(concat(d.id, ' ', replace(d.token::text, '-', '')), ',') from d) end,
+  exists (select 1 from d where d.gate is not null or d.metered)`;
 
 export const claimQueries = (s: Schema) =>
   ({
@@ -122,17 +145,17 @@ export const claimQueries = (s: Schema) =>
 
     /**
      * Both in one statement. Nothing is claimed unless all were ended: what is left may release jobs that come before those
-     * a claim would take now. $1 … $9 as in `claim`, $10 ids, $11 tokens, $12 results
+     * a claim would take now. $1 … $10 as in `claim`, $11 ids, $12 tokens, $13 results
      */
     exchange: {
       name: 'millrace_exchange',
-      text: `with ${settleParts(s, '$10', '$11', '$12', '$9')}, ${claimParts(s, wereAllEnded)} select ${claimAnswer(s)}, ${settleAnswer('$10')}`,
+      text: `with ${settleParts(s, '$11', '$12', '$13', '$9')}, ${claimParts(s, wereAllEnded)} select ${claimAnswer(s)}, ${settleAnswer('$11')}`,
     },
 
     /** A part of what is held under a token, for answers too large for one value. Needs jobs_lease, jobs_id. $1 token, $2 ids */
     heldPart: {
       name: 'millrace_held_part',
-      text: `select ${packed('j')} from ${s}.jobs j where j.id = any($2::uuid[]) and j.token = $1::uuid`,
+      text: `select ${packedWithTerms('j')} from ${s}.jobs j where j.id = any($2::uuid[]) and j.token = $1::uuid`,
     },
 
     /** Ids and payload sizes of what is held under a token. Needs jobs_lease. $1 token */
@@ -167,17 +190,25 @@ export const claimQueries = (s: Schema) =>
       where j.status = 1 and j.token >= $1::uuid and j.token <= $2::uuid`,
     },
 
-    /** Earliest due time per kind. Needs jobs_claim_named: one probe per kind and line. $1 queues, $2 names, $3 offset */
+    /**
+     * Of ordinary jobs the earliest due time of all kinds, in queues without a budget; whether one that must run alone is due;
+     * whether bounded ones wait, due or not, beside others or alone. Needs jobs_claim_named: one probe per kind and line.
+     * $1 queues of all takes, $2 the take of each, $3 names per take, $4 queues with a budget, $5 offset
+     */
     peek: {
       name: 'millrace_peek',
-      text: `select min(f.due - t.now), coalesce(bool_or(a.due <= t.now), false)
-      from (select ${nowMs('$3')} as now offset 0) t, ${s}.kinds k
+      text: `select min(f.due - t.now), coalesce(bool_or(a.due <= t.now), false),
+             exists (select 1 from unnest($1::text[]) w(queue) cross join lateral (
+               select 1 from ${s}.jobs i where i.queue = w.queue and i.line > 0 and i.status = 0 order by i.line limit 1) y),
+             exists (select 1 from unnest($1::text[]) w(queue) cross join lateral (
+               select 1 from ${s}.jobs i where i.queue = w.queue and i.line < -1 and i.status = 0 order by i.line limit 1) y)
+      from (select ${nowMs('$5')} as now offset 0) t, unnest($1::text[], $2::int[]) u(queue, take)
+      join ${s}.kinds k on k.queue = u.queue and k.name = any(string_to_array(($3::text[])[u.take], E'\\x1f'))
       left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = 0 and j.name = k.name and j.rank = k.rank
-                           and j.status + 0 = 0 order by j.due, j.id limit 1) f on true
+                           and j.status + 0 = 0 and k.queue <> all($4::text[]) order by j.due, j.id limit 1) f on true
       left join lateral (select j.due from ${s}.jobs j where j.queue = k.queue and j.line = -1 and j.name = k.name and j.rank = k.rank
-                           and j.status + 0 = 0 order by j.due, j.id limit 1) a on true
-      where k.queue = any($1::text[]) and k.name = any($2::text[])
-        and (select p.queue from ${s}.paused p where p.queue = k.queue) is null`,
+                           and j.status + 0 = 0 and k.queue <> all($4::text[]) order by j.due, j.id limit 1) a on true
+      where (select p.queue from ${s}.paused p where p.queue = k.queue) is null`,
     },
   }) satisfies Record<string, Statement>;
 

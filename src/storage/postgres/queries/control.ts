@@ -55,8 +55,14 @@ export const controlQueries = (s: Schema) =>
     /** Locks ended jobs that a retry may take, in ascending id. $1 ids */
     lockEnded: {
       name: 'millrace_lock_ended',
-      text: `select h.id, h.unique_scope, h.unique_key from ${s}.history h where h.id = any($1::uuid[]) and h.status in (4, 5)
+      text: `select h.id, h.unique_scope, h.unique_key, h.terms from ${s}.history h where h.id = any($1::uuid[]) and h.status in (4, 5)
       order by h.id for update`,
+    },
+
+    /** What bounded a job that has ended. $1 id */
+    endedTerms: {
+      name: 'millrace_ended_terms',
+      text: `select h.terms from ${s}.history h where h.id = $1::uuid`,
     },
 
     /** Takes the keys of jobs to be retried, where they are free. $1 keys (distinct, ascending), $2 jobs, $3 offset */
@@ -68,16 +74,21 @@ export const controlQueries = (s: Schema) =>
       returning job`,
     },
 
-    /** Locked buried or cancelled jobs → pending with a fresh set of attempts. Returns their queues. $1 ids, $2 offset */
+    /**
+     * Locked buried or cancelled jobs → pending with a fresh set of attempts, in the lines that their terms have now.
+     * Returns their queues. $1 ids, $2 offset, $3 terms (distinct), $4 lines, $5 gates, $6 groups
+     */
     revive: {
       name: 'millrace_revive',
       text: `with h as (delete from ${s}.history where id = any($1::uuid[]) and status in (4, 5) returning *)
       insert into ${s}.jobs (id, due, created_at, claimed_at, line, max_attempts, leases, status, rank, care, unique_scope, on_failure, queue,
-                             name, payload, worker, errors, unique_key, retention, version)
-      select h.id, ${nowMs('$2')}, h.created_at, h.claimed_at, 0, h.max_attempts, h.leases, 0, h.rank,
+                             name, payload, worker, errors, unique_key, retention, version, gate, group_id, most, cost, terms)
+      select h.id, ${nowMs('$2')}, h.created_at, h.claimed_at, coalesce(n.line, 0), h.max_attempts, h.leases, 0, h.rank,
              case when h.unique_scope = 2 then 4 else 0 end, h.unique_scope, h.on_failure, h.queue, h.name, h.payload, h.worker, h.errors,
-             h.unique_key, h.retention, h.version
-        from h returning queue`,
+             h.unique_key, h.retention, h.version, n.gate, n.grp, (h.terms::json ->> 2)::int, (h.terms::json ->> 3)::int, h.terms
+        from h left join lateral (
+          select * from unnest($3::text[], $4::int[], $5::int[], $6::int[]) n(terms, line, gate, grp) where n.terms = h.terms limit 1) n on true
+      returning queue`,
     },
 
     /** A page of buried ids, ascending. Needs history_list. $1 queues, $2 after id, $3 limit */

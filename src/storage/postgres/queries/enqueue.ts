@@ -34,39 +34,59 @@ export const enqueueQueries = (s: Schema) =>
       select count(*), case when count(*) < cardinality($1::uuid[]) then string_agg(i.id::text, ',') end from i`,
     },
 
+    /** Plain jobs of which some are bounded, as \`insertMany\`. $1 … $11 as there, $12 lines, $13 gates, $14 groups, $15 maxima, $16 costs, $17 terms */
+    insertBounded: {
+      name: 'millrace_insert_bounded',
+      text: `with i as (
+      insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, version,
+                                  gate, group_id, most, cost, terms)
+      select n.id, n.queue, n.name, n.line, n.rank, coalesce(n.due_at, t.now + n.in_ms), 0, n.payload, n.max_attempts, n.retention, t.now,
+             n.version, n.gate, n.group_id, n.most, n.cost, n.terms
+        from (select ${nowMs('$10')} as now offset 0) t,
+             unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[], $11::int[],
+                    $12::int[], $13::int[], $14::int[], $15::int[], $16::int[], $17::text[])
+               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, version, line, gate, group_id, most, cost, terms)
+       where (select h.id from ${s}.history h where h.id = n.id) is null
+      on conflict (id) do nothing returning id)
+      select count(*), case when count(*) < cardinality($1::uuid[]) then string_agg(i.id::text, ',') end from i`,
+    },
+
     /**
      * Jobs with everything decided: status (0 or 2), care, unique key, policy.
-     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 care, $13 unique keys, $14 scopes, $15 policies, $16 versions
+     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 care, $13 unique keys, $14 scopes, $15 policies, $16 versions,
+     * $17 … $22 bounds as $12 … $17 in \`insertBounded\`
      */
     insertDecided: {
       name: 'millrace_insert_decided',
       text: `insert into ${s}.jobs as j (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, care,
-                          unique_key, unique_scope, on_failure, version)
-      select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
-             t.now, n.care, n.unique_key, n.unique_scope, n.on_failure, n.version
+                          unique_key, unique_scope, on_failure, version, gate, group_id, most, cost, terms)
+      select n.id, n.queue, n.name, n.line, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
+             t.now, n.care, n.unique_key, n.unique_scope, n.on_failure, n.version, n.gate, n.group_id, n.most, n.cost, n.terms
         from (select ${nowMs('$10')} as now offset 0) t,
              unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[],
-                    $11::smallint[], $12::smallint[], $13::text[], $14::smallint[], $15::smallint[], $16::int[])
+                    $11::smallint[], $12::smallint[], $13::text[], $14::smallint[], $15::smallint[], $16::int[],
+                    $17::int[], $18::int[], $19::int[], $20::int[], $21::int[], $22::text[])
                n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, care, unique_key, unique_scope,
-                 on_failure, version)
+                 on_failure, version, line, gate, group_id, most, cost, terms)
       on conflict (id) do nothing returning id`,
     },
 
     /**
      * Jobs that are final from birth, because a job they were to wait for has failed.
-     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 unique keys, $13 scopes, $14 policies, $15 versions
+     * $1 … $9 as in \`insertMany\`, $10 offset, $11 status, $12 unique keys, $13 scopes, $14 policies, $15 versions, $16 terms
      */
     insertEnded: {
       name: 'millrace_insert_ended',
       text: `with h as (
       insert into ${s}.history (id, queue, name, line, rank, due, status, payload, max_attempts, retention, created_at, finished_at,
-                                attempts, deaths, lapses, leases, reason, unique_key, unique_scope, on_failure, version)
+                                attempts, deaths, lapses, leases, reason, unique_key, unique_scope, on_failure, version, terms)
       select n.id, n.queue, n.name, 0, n.rank, coalesce(n.due_at, t.now + n.in_ms), n.status, n.payload, n.max_attempts, n.retention,
-             t.now, t.now, 0, 0, 0, 0, 'parent-failed', n.unique_key, n.unique_scope, n.on_failure, n.version
+             t.now, t.now, 0, 0, 0, 0, 'parent-failed', n.unique_key, n.unique_scope, n.on_failure, n.version, n.terms
         from (select ${nowMs('$10')} as now offset 0) t,
              unnest($1::uuid[], $2::text[], $3::text[], $4::smallint[], $5::bigint[], $6::bigint[], $7::text[], $8::int[], $9::bigint[],
-                    $11::smallint[], $12::text[], $13::smallint[], $14::smallint[], $15::int[])
-               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, unique_key, unique_scope, on_failure, version)
+                    $11::smallint[], $12::text[], $13::smallint[], $14::smallint[], $15::int[], $16::text[])
+               n(id, queue, name, rank, in_ms, due_at, payload, max_attempts, retention, status, unique_key, unique_scope, on_failure, version,
+                 terms)
       on conflict (id) do nothing returning id, queue, status)
       , c as (insert into ${s}.counts (queue, status, n) select queue, status, count(*) from h group by queue, status)
       select id from h`,

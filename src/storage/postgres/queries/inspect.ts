@@ -15,11 +15,11 @@ export const inspectQueries = (s: Schema) =>
     job: {
       name: 'millrace_job',
       text: `select ${live(s)}, j.version, j.payload, null, j.errors, null, j.reason, j.stop_request, j.lease_until, j.started, j.lapses, j.line, j.unique_key,
-             j.retention, (select string_agg(e.parent::text, ',' order by e.parent) from ${s}.dependencies e
+             j.retention, j.terms, (select string_agg(e.parent::text, ',' order by e.parent) from ${s}.dependencies e
                             where j.status = 2 and e.child = j.id and not e.met)
         from ${s}.jobs j where j.id = $1::uuid
       union all
-      select ${ended(s)}, h.version, h.payload, h.result, h.errors, h.outcome, h.reason, 0, null, false, h.lapses, h.line, h.unique_key, h.retention, null
+      select ${ended(s)}, h.version, h.payload, h.result, h.errors, h.outcome, h.reason, 0, null, false, h.lapses, h.line, h.unique_key, h.retention, h.terms, null
         from ${s}.history h where h.id = $1::uuid`,
     },
 
@@ -121,8 +121,8 @@ export const inspectQueries = (s: Schema) =>
              e.completed, e.buried, e.cancelled, t.now - w.oldest
         from (select ${nowMs('$2')} as now offset 0) t, unnest($1::text[]) q(queue)
         cross join lateral (
-          select count(*) as pending, count(*) filter (where j.line = 0 and j.due <= t.now) as claimable,
-                 min(j.due) filter (where j.line = 0 and j.due <= t.now) as oldest
+          select count(*) as pending, count(*) filter (where j.line >= 0 and j.due <= t.now) as claimable,
+                 min(j.due) filter (where j.line >= 0 and j.due <= t.now) as oldest
             from ${s}.jobs j where j.queue = q.queue and j.status = 0) w
         cross join lateral (select count(*) as n from ${s}.jobs j where j.queue = q.queue and j.status = 2) b
         cross join lateral (

@@ -21,7 +21,7 @@ export const recoverQueries = (s: Schema) =>
       name: 'millrace_return_to_pending',
       text: `update ${s}.jobs j set status = 0, token = null, lease_until = null, started = false, reason = null,
              due = coalesce(${nowMs('$7')} + n.in_ms, j.due), deaths = j.deaths + n.death, lapses = j.lapses + n.lapse,
-             line = case when n.alone then -1 else j.line end, errors = coalesce(n.errors, j.errors)
+             line = case when n.alone and j.line >= 0 then -1 - j.line else j.line end, errors = coalesce(n.errors, j.errors)
         from unnest($1::uuid[], $2::bigint[], $3::int[], $4::int[], $5::boolean[], $6::text[]) n(id, in_ms, death, lapse, alone, errors)
        where ${probe('j.id', 'n.id')} returning j.queue`,
     },

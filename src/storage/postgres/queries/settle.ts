@@ -7,24 +7,26 @@ import { nowMs, probe, type Schema, type Statement } from '../statement.js';
 export const settleQueries = (s: Schema) =>
   ({
     /**
-     * Ends plain leases by going back to pending. Returns which, and their queues. Needs jobs_id.
+     * Ends plain leases by going back to pending. Returns which, their queues, and whether that makes room under a limit
+     * or a budget. Needs jobs_id.
      * $1 ids, $2 tokens, $3 due in ms (null = keep), $4 charged, $5 errors (null = keep), $6 reasons, $7 offset
      */
     putBack: {
       name: 'millrace_put_back',
       text: `
-      update ${s}.jobs j set status = 0, token = null, lease_until = null, started = false, due = coalesce(t.now + n.in_ms, j.due),
-             attempts = j.attempts + n.charge, errors = coalesce(n.errors, j.errors), reason = n.reason
+      update ${s}.jobs j set status = 0, token = null, lease_until = null, started = false,
+             due = coalesce(t.now + n.in_ms, j.due), attempts = j.attempts + n.charge, errors = coalesce(n.errors, j.errors), reason = n.reason
         from (select ${nowMs('$7')} as now offset 0) t,
              unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::int[], $5::text[], $6::text[]) n(id, token, in_ms, charge, errors, reason)
        where ${probe('j.id', 'n.id')} and j.token = n.token and j.care & 2 = 0
-      returning j.id, j.queue, n.token`,
+      returning j.id, j.queue, n.token, j.gate is not null or coalesce(j.metered, false)`,
     },
 
     /** Locks what is still live of these, in ascending id, and reads what a decision needs. Needs jobs_id. $1 ids */
     lockJobs: {
       name: 'millrace_lock_jobs',
-      text: `select j.id, j.status, j.token, j.care, j.stop_request, j.lease_until, j.queue, j.on_failure from ${s}.jobs j
+      text: `select j.id, j.status, j.token, j.care, j.stop_request, j.lease_until, j.on_failure,
+             j.gate is not null or coalesce(j.metered, false) from ${s}.jobs j
       where j.id = any($1::uuid[]) order by j.id for update`,
     },
 
@@ -53,11 +55,11 @@ export const endingQueries = (s: Schema) =>
     ), h as (
       insert into ${s}.history (id, token, due, created_at, claimed_at, finished_at, line, max_attempts, attempts, deaths, lapses, leases,
                                 status, rank, unique_scope, on_failure, queue, name, payload, worker, errors, reason, unique_key, retention,
-                                version, result, outcome)
+                                version, result, outcome, terms)
       select d.id, case when d.own then d.token end, d.due, d.created_at, d.claimed_at, t.now, d.line, d.max_attempts,
              d.attempts + d.charge, d.deaths + d.death, d.lapses + d.lapse, d.leases, d.to_status, d.rank, d.unique_scope, d.on_failure,
              d.queue, d.name, d.payload, d.worker, coalesce(d.new_errors, d.errors), d.to_reason, d.unique_key, d.retention,
-             d.version, d.result, d.outcome
+             d.version, d.result, d.outcome, d.terms
         from d, (select ${nowMs('$11')} as now offset 0) t
     ), c as (
       insert into ${s}.counts (queue, status, n) select d.queue, d.to_status, count(*) from d group by d.queue, d.to_status

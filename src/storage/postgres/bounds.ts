@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { type JobLimit, unbounded } from '../job-limit.js';
+
+/** What bounds a job beyond its time and its turn. */
+export interface Bounds {
+  readonly limit: JobLimit | null;
+  readonly cost: number;
+  readonly requires: readonly string[];
+}
+
+/** Nothing bounds it: no limit, weight 1, no labels. */
+export function isOrdinary({ limit, cost, requires }: Bounds): boolean {
+  return limit === null && cost === 1 && requires.length === 0;
+}
+
+/** The bounds as one text, part of the schema: group, key, maximum, cost, labels. Null for an ordinary job. */
+export function termsOf(bounds: Bounds): string | null {
+  if (isOrdinary(bounds)) return null;
+  const { limit, cost, requires } = bounds;
+  return JSON.stringify([limit?.group ?? null, limit?.key ?? null, limit?.max ?? null, cost, requires]);
+}
+
+export function boundsOf(terms: string | null): Bounds {
+  if (terms === null) return unbounded;
+  const [group, key, max, cost, requires] = JSON.parse(terms) as [
+    string | null,
+    string | null,
+    number | null,
+    number,
+    string[],
+  ];
+  return { limit: group === null ? null : { group, key, max }, cost, requires };
+}
+
+export const hashOf = (terms: string): string => createHash('sha256').update(terms).digest('hex');
