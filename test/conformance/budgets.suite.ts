@@ -79,6 +79,14 @@ export function budgetsSuite(stage: Stage): void {
     expect(await stage.claimIds(queue, { budgets: ofQueue(queue, 3) })).toEqual(ids.slice(2, 5));
   });
 
+  test('a job of a group counts towards the budget of its queue only if it was claimed under one', async () => {
+    const [queue, group] = [stage.queue(), stage.queue()];
+    await stage.addMany(queue, 4, { cost: 2, limit: { group, key: null, max: null } });
+    expect(await stage.claim(queue, { limit: 2 })).toHaveLength(2);
+    expect(await stage.claim(queue, { budgets: ofQueue(queue, 3) })).toHaveLength(1);
+    expect(await stage.claim(queue, { budgets: ofQueue(queue, 3) })).toEqual([]);
+  });
+
   test('other queues are not bound by it', async () => {
     const [bound, free] = [stage.queue(), stage.queue()];
     await stage.addMany(bound, 5);

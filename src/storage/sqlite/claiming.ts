@@ -15,7 +15,8 @@ export interface Lender {
   readonly left: number;
   /** For how many of them a slot is free. */
   readonly places: number;
-  lend(chosen: readonly Chosen[]): void;
+  /** @param isBudgeted they are claimed under a budget of their queue */
+  lend(chosen: readonly Chosen[], isBudgeted: boolean): void;
   /** The first due jobs of these kinds, all of them ordinary. */
   lendPlain(kinds: readonly Kind[]): void;
 }
@@ -56,8 +57,9 @@ export class Claiming {
     const plain = kinds.filter(({ requires }) => requires === null);
     for (let readings = 1; ; readings += 1) {
       const serving = this.#serving(queue, kinds, lender.left);
-      if (serving.hasLines || this.#budgeted.has(queue)) {
-        lender.lend(serving.choose(lender.left, lender.places));
+      const isBudgeted = this.#budgeted.has(queue);
+      if (serving.hasLines || isBudgeted) {
+        lender.lend(serving.choose(lender.left, lender.places), isBudgeted);
         serving.remember();
       } else lender.lendPlain(plain);
       if (serving.isOver) return true;

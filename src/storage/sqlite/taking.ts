@@ -82,23 +82,23 @@ export class Taking implements Lender {
     }
   }
 
-  /** What is metered is always started; of the rest the first. */
-  lend(chosen: readonly Chosen[]): void {
+  /** What may not wait is always started; of the rest the first. */
+  lend(chosen: readonly Chosen[], isBudgeted: boolean): void {
     const { db } = this.#claiming;
     const places = this.places;
     const metered = chosen.filter(({ isMetered }) => isMetered);
     const plain = chosen.filter(({ isMetered }) => !isMetered);
     const started = chosen.slice(0, places).filter(({ isMetered }) => !isMetered).length;
     const byRow = new Map<number, sql.LinedTuple>();
-    const lend = (rows: readonly Chosen[], isStarted: number, isMetered: number): void => {
+    const lend = (rows: readonly Chosen[], isStarted: number): void => {
       if (rows.length === 0) return;
-      const values = [...this.#lend(isStarted), isMetered, rowList(rows)];
+      const values = [...this.#lend(isStarted), isBudgeted ? 1 : 0, rowList(rows)];
       for (const tuple of db.tuples<sql.LinedTuple>(sql.claimLinedRows, ...values))
         byRow.set(rowOf(tuple), tuple);
     };
-    lend(metered, 1, 1);
-    lend(plain.slice(0, started), 1, 0);
-    lend(plain.slice(started), 0, 0);
+    lend(metered, 1);
+    lend(plain.slice(0, started), 1);
+    lend(plain.slice(started), 0);
     for (const { row } of chosen) {
       const tuple = byRow.get(row);
       if (tuple !== undefined) this.#keepLined(tuple);
