@@ -274,12 +274,12 @@ export const errorCodes = {
   'schema-missing': {
     retryable: false,
     meaning: 'The database has no Millrace tables yet.',
-    fix: 'Run: millrace migrate.',
+    fix: "Run: npx millrace migrate --database <its URL>, or give the client migrate: 'auto'.",
   },
   'schema-too-old': {
     retryable: false,
     meaning: 'The tables are older than this version of Millrace needs.',
-    fix: 'Run: millrace migrate.',
+    fix: "Run: npx millrace migrate --database <its URL>, or give the client migrate: 'auto'.",
   },
   'schema-too-new': {
     retryable: false,

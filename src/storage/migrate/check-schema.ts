@@ -1,6 +1,8 @@
 import { MillraceError } from '../../internal/errors.js';
 import type { Migration, SchemaState } from './migration.js';
 
+const howToMigrate = "Run: npx millrace migrate --database <its URL>, or give the client migrate: 'auto'";
+
 /**
  * Whether this code may work on the schema that was found. The rule stands in `migration.ts`.
  *
@@ -13,19 +15,15 @@ export function checkSchema(check: {
   const { found } = check;
   const newest = check.migrations.length;
   if (found === null || found.version === 0) {
-    throw new MillraceError(
-      'schema-missing',
-      'the database has no Millrace tables yet. Run: millrace migrate',
-      {
-        details: { needed: newest },
-      },
-    );
+    throw new MillraceError('schema-missing', `the database has no Millrace tables yet. ${howToMigrate}`, {
+      details: { needed: newest },
+    });
   }
   const details = { found: found.version, oldestCode: found.oldestCode, known: newest };
   if (found.version < newest - 1) {
     throw new MillraceError(
       'schema-too-old',
-      `the tables are at version ${found.version}; this version of Millrace needs ${newest - 1} or ${newest}. Run: millrace migrate`,
+      `the tables are at version ${found.version}; this version of Millrace needs ${newest - 1} or ${newest}. ${howToMigrate}`,
       { details },
     );
   }
