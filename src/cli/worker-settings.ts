@@ -5,6 +5,7 @@ export const workerSettingNames: readonly SettingName[] = [
   'queue',
   'concurrency',
   'processLanes',
+  'labels',
   'maxExecutionTime',
   'stopTimeout',
   'killGrace',

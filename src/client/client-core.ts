@@ -6,6 +6,7 @@ import type { TypedEvents } from '../internal/typed-events.js';
 import { parseDatabaseUrl } from '../storage/database-url.js';
 import { createStorage } from '../storage/open-storage.js';
 import { Control } from './control.js';
+import { CostWatch } from './cost-watch.js';
 import { Definitions } from './definitions.js';
 import { Dispatcher } from './dispatch.js';
 import { EnqueueLine } from './enqueue-line.js';
@@ -28,6 +29,7 @@ export class ClientCore {
   readonly line: EnqueueLine;
   readonly dispatcher: Dispatcher;
   readonly handles: HandlePorts;
+  readonly costs: CostWatch;
   readonly waiter: ResultWaiter;
   readonly control: Control;
   readonly inspector: Inspector;
@@ -54,6 +56,8 @@ export class ClientCore {
       progress: (id, resultOptions) => watchProgress(this, id, resultOptions),
       cancel: (id, options) => this.control.change('cancel', id, options),
     };
+    const { queueCostBudgets: queues, groupCostBudgets: groups } = settings;
+    this.costs = new CostWatch({ queues, groups }, logger);
     this.dispatcher = new Dispatcher({
       definitions: this.definitions,
       line: this.line,
@@ -61,6 +65,7 @@ export class ClientCore {
       events: this.events,
       maxPayloadBytes: settings.maxPayloadBytes,
       handles: this.handles,
+      costs: new CostWatch({ queues: settings.queueCostBudgets, groups: settings.groupCostBudgets }, logger),
     });
   }
 

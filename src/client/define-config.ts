@@ -12,6 +12,8 @@ export interface WorkerConfig {
   readonly queues?: string | readonly string[] | QueueSelection | undefined;
   /** Jobs at once. @default setting `concurrency`, 10 */
   readonly concurrency?: number | undefined;
+  /** What it has to offer jobs that require it. @default setting `labels`, none */
+  readonly labels?: string | readonly string[] | undefined;
   /** How long running jobs may go on after a stop. @default setting `stopTimeout`, 25 s */
   readonly stopTimeout?: Duration | undefined;
   /** Whether the worker also recovers expired leases and cleans up. @default true */
@@ -37,6 +39,7 @@ export interface ParsedConfig {
 const settingOfWorkerKey = {
   queues: 'queue',
   concurrency: 'concurrency',
+  labels: 'labels',
   stopTimeout: 'stopTimeout',
 } as const;
 const workerKeys = [...Object.keys(settingOfWorkerKey), 'duties'];

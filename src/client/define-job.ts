@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { resolveBackoff } from '../core/backoff.js';
-import { parseLabels } from '../core/job-bounds.js';
 import { defaultLane, parseJobLane } from '../core/job-lane.js';
 import { parseJobName } from '../core/job-name.js';
 import { parseTags } from '../core/job-tags.js';
@@ -8,6 +7,7 @@ import { defaultPriority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { parseDuration } from '../internal/duration.js';
+import { parseLabels } from '../internal/labels.js';
 import { unbounded } from '../storage/job-limit.js';
 import { brandDefinition, type JobDefinition, type Upcast } from './job-definition.js';
 import type {

@@ -1,9 +1,9 @@
-import { parseLabels } from '../core/job-bounds.js';
 import { parseTags } from '../core/job-tags.js';
 import { type Priority, parsePriority } from '../core/priority.js';
 import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import type { Duration } from '../internal/duration.js';
+import { parseLabels } from '../internal/labels.js';
 import { isUuid } from '../internal/uuid.js';
 import type { FailedParentPolicy, NewJob } from '../storage/new-job.js';
 import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';

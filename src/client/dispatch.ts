@@ -2,6 +2,7 @@ import { MillraceError } from '../internal/errors.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { encodeInput } from './codec.js';
+import type { CostWatch } from './cost-watch.js';
 import type { Definitions, DispatchableJob } from './definitions.js';
 import { resolveDispatch } from './dispatch-options.js';
 import { queueWithin, txOf } from './dispatch-within.js';
@@ -20,6 +21,7 @@ export interface DispatcherOptions {
   readonly events: TypedEvents<MillraceEvents>;
   readonly handles: HandlePorts;
   readonly maxPayloadBytes: number;
+  readonly costs: CostWatch;
 }
 
 /** Turns what a caller gives into jobs, and what storage answers into handles. */
@@ -78,6 +80,7 @@ export class Dispatcher {
   /** @throws MillraceError where storage refused the job */
   handleOf(job: NewJob, outcome: EnqueueOutcome, isKnownRepeat: boolean): JobHandle {
     refuseRefused(job, outcome);
+    this.#options.costs.see(job);
     const deduplicated = outcome.outcome !== 'created' && !(isKnownRepeat && outcome.id === job.id);
     const { events, handles } = this.#options;
     if (events.listenerCount('job:dispatched') > 0) {
@@ -93,6 +96,7 @@ export class Dispatcher {
    */
   handleWithin(job: NewJob, outcome: EnqueueOutcome): JobHandle {
     refuseRefused(job, outcome);
+    this.#options.costs.see(job);
     return new DispatchedJob(this.#options.handles, outcome.id, outcome.outcome !== 'created');
   }
 

@@ -49,7 +49,7 @@ export function becomeLaneChild(child: LaneChild): void {
 
 /** In the child of a lane: here is a client. Elsewhere nothing. */
 export function offerToLane(core: ClientCore): void {
-  const { access, definitions, options, settings, events, handles } = core;
+  const { access, definitions, options, settings, events, handles, costs } = core;
   laneChild()?.offer({
     jobs: definitions.runnable,
     storage: () => access.get(),
@@ -61,7 +61,15 @@ export function offerToLane(core: ClientCore): void {
       const through = { current: { enqueue }, isClosed: false, get: () => Promise.resolve({ enqueue }) };
       const line = new EnqueueLine(through, { timeoutMs: options.dispatchTimeoutMs, random: Math.random });
       const { maxPayloadBytes } = settings;
-      const dispatcher = new Dispatcher({ definitions, line, access, events, handles, maxPayloadBytes });
+      const dispatcher = new Dispatcher({
+        definitions,
+        line,
+        access,
+        events,
+        handles,
+        costs,
+        maxPayloadBytes,
+      });
       return (job, input, given) => dispatcher.dispatch(job, input, given);
     },
   });

@@ -399,12 +399,12 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────
   /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
   worker(options: WorkerOptions = {}): Worker {
-    const { queue: queues, concurrency, processLanes } = this.#core.settings;
+    const { queue: queues, concurrency, processLanes, labels } = this.#core.settings;
     const host = this.#workerHost();
     if (host.definitions.size === 0) {
       host.logger.warn('this worker knows no jobs, so it will run none: pass them as `jobs` to the client');
     }
-    const worker = new Worker(host, { queues, concurrency, processLanes, ...options });
+    const worker = new Worker(host, { queues, concurrency, processLanes, labels, ...options });
     for (const known of this.#workers) if (known.deref() === undefined) this.#workers.delete(known);
     this.#workers.add(new WeakRef(worker));
     return worker;

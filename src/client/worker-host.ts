@@ -20,6 +20,7 @@ export function workerSettings(settings: SettingValues) {
     logRetentionMs: settings.logRetentionDays * dayMs,
     maxPayloadBytes: settings.maxPayloadBytes,
     lanes: settings,
+    budgets: { queues: settings.queueCostBudgets, groups: settings.groupCostBudgets },
     values: settings,
     admission: {
       asksProfiles: settings.resourceAdmission === 'on',

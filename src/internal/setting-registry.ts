@@ -1,3 +1,4 @@
+import { budgetsSetting, labelsSetting } from './bound-settings.js';
 import { logLevels } from './logger.js';
 import { parseQueueSelection } from './queue-selection.js';
 import {
@@ -159,6 +160,21 @@ export const settings = Object.freeze({
     minMs: 0,
     maxMs: day,
     meaning: 'How long an adaptive pool must have had no backlog before it shrinks.',
+  }),
+  labels: labelsSetting({
+    env: 'MILLRACE_LABELS',
+    meaning:
+      'What a worker has to offer, as in gpu,eu: it runs jobs that require some of it, and those that require nothing.',
+  }),
+  queueCostBudgets: budgetsSetting({
+    env: 'RESOURCE_QUEUE_COST_BUDGETS',
+    meaning:
+      'How much the running jobs of a queue may cost together, as in mail=20,reports=5. The same for all workers of a database.',
+  }),
+  groupCostBudgets: budgetsSetting({
+    env: 'RESOURCE_GROUP_COST_BUDGETS',
+    meaning:
+      'How much the running jobs of a group may cost together, over all its keys, as in smtp=20. The same for all workers of a database.',
   }),
   attempts: countSetting({
     env: 'MILLRACE_ATTEMPTS',

@@ -18,8 +18,8 @@ import { workerSettings } from '../client/worker-host.js';
 import { withDeadline } from '../internal/deadline.js';
 import { formatDuration } from '../internal/duration.js';
 import { hasErrorCode, MillraceError } from '../internal/errors.js';
+import { mostLabels } from '../internal/labels.js';
 import { version } from '../internal/version.js';
-import { noBudgets } from '../storage/job-limit.js';
 import type { WorkerHost } from '../worker/host.js';
 import { Worker } from '../worker/worker.js';
 import type { KitClock, KitStorage } from './kit-storage.js';
@@ -49,11 +49,15 @@ export class IdleRunner {
   readonly #parts: IdleRunnerParts;
   readonly #host: WorkerHost;
   readonly #names: readonly string[];
+  /** Whatever a job asks for is there. */
+  readonly #labels: readonly string[];
 
   constructor(parts: IdleRunnerParts) {
     const { definitions, events, logger, settings, storage } = parts.millrace.internals;
     this.#parts = parts;
     this.#names = [...definitions.keys()];
+    const required = [...definitions.values()].flatMap(({ requires }) => requires);
+    this.#labels = [...new Set([...settings.labels, ...required])].slice(0, mostLabels);
     this.#host = {
       storage,
       database: null,
@@ -76,8 +80,8 @@ export class IdleRunner {
       const queues = await this.#queues(options.queues);
       const { dueInMs, aloneDue } = await this.#parts.storage.peek({
         takes: [{ queues, names: this.#names, limit: 1, start: 1 }],
-        labels: [],
-        budgets: noBudgets,
+        labels: this.#labels,
+        budgets: this.#host.settings.budgets,
       });
       if (dueInMs !== 0 && !aloneDue) return await this.#report(record, dueInMs);
       await this.#pass(queues, { ...options, endsAtMs, record });
@@ -88,7 +92,7 @@ export class IdleRunner {
     queues: readonly string[],
     { concurrency, timeoutMs, endsAtMs, record }: IdleRunOptions & { endsAtMs: number; record: RunRecord },
   ): Promise<void> {
-    const worker = new Worker(this.#host, { queues, concurrency, duties: false });
+    const worker = new Worker(this.#host, { queues, concurrency, duties: false, labels: this.#labels });
     const idle = worker.start().then(() => worker.idle());
     try {
       await withDeadline(idle, { ms: Math.max(endsAtMs - performance.now(), 0), name: idleName });

@@ -4,6 +4,7 @@ import type { RecycleRules } from '../core/recycle.js';
 import type { Logger } from '../internal/logger.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
+import type { Budgets } from '../storage/job-limit.js';
 import type { Storage } from '../storage/storage.js';
 import type { AdmissionSettings } from './admission/admission.js';
 import type { ContextPorts } from './attempt-context.js';
@@ -45,6 +46,8 @@ export interface WorkerSettings {
   readonly logRetentionMs: number;
   readonly maxPayloadBytes: number;
   readonly lanes: LaneSettings;
+  /** On the summed cost of what runs, of all workers together. */
+  readonly budgets: Budgets;
   /** All settings of the client, for a child that makes a client of its own from a config. */
   readonly values: SettingValues;
   readonly admission: AdmissionSettings;

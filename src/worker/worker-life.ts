@@ -4,7 +4,6 @@
  */
 import type { LaneKind } from '../core/lane-kind.js';
 import type { ClaimedJob, HeldLease } from '../storage/claimed-job.js';
-import { noBudgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
@@ -282,15 +281,15 @@ export class WorkerLife {
   }
 
   #createExchange(): ExchangeLoop {
-    const { host, storage, identity, onDown, onUp } = this.#options;
+    const { host, options, storage, identity, onDown, onUp } = this.#options;
     return new ExchangeLoop({
       storage,
       outbox: this.#outbox,
       workerId: identity.id,
       incarnation: identity.incarnation,
       plan: this.#plan,
-      labels: [],
-      budgets: noBudgets,
+      labels: options.labels,
+      budgets: host.settings.budgets,
       leaseMs: host.settings.leaseMs,
       pollMs: host.settings.pollMs,
       logger: host.logger,

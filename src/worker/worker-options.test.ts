@@ -14,6 +14,7 @@ test('everything that is wrong with a worker’s options is told at once, with w
       stopTimeout: 'soon',
       module: './app.ts',
       processLanes: 'all',
+      labels: ['a b'],
     }),
   ).toThrow(
     expect.objectContaining({
@@ -27,6 +28,7 @@ test('everything that is wrong with a worker’s options is told at once, with w
           expect.stringMatching(/^option "stopTimeout": expected/),
           'option "module": expected the address of a file, such as import.meta.url, got "./app.ts"',
           'option "processLanes": expected auto, or a whole number from 0 to 64, got "all"',
+          'option "labels": expected 1 to 100 of the letters A-Z a-z, digits and _ . : -, got "a b"',
         ],
       },
     }),
@@ -43,7 +45,9 @@ test('options that are right are filled up', () => {
     processLanes: 'auto',
     stateDir: null,
     recycleAfterJobs: null,
+    labels: [],
   });
+  expect(resolve({ labels: 'gpu,eu' }).labels).toEqual(['eu', 'gpu']);
   expect(resolve({ module: new URL('file:///app/main.js'), processLanes: 3 })).toMatchObject({
     module: 'file:///app/main.js',
     processLanes: 3,

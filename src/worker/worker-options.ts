@@ -4,6 +4,7 @@ import { OptionProblems } from '../client/option-problems.js';
 import type { LaneWish } from '../core/lane-sizing.js';
 import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
+import { parseLabels } from '../internal/labels.js';
 import { parseQueueSelection, type QueueSelection } from '../internal/queue-selection.js';
 import { largestConcurrency } from '../internal/settings.js';
 
@@ -36,6 +37,8 @@ export interface WorkerOptions {
   readonly stateDir?: string;
   /** Starts the worker anew, in place, after so many ended attempts. @default never */
   readonly recycleAfterJobs?: number;
+  /** What it has to offer jobs that require it, as a list or a text with commas. @default MILLRACE_LABELS, none */
+  readonly labels?: string | readonly string[];
 }
 
 export interface ResolvedWorkerOptions {
@@ -49,8 +52,11 @@ export interface ResolvedWorkerOptions {
   readonly stateDir: string | null;
   /** Null: never. */
   readonly recycleAfterJobs: number | null;
+  /** Sorted. */
+  readonly labels: readonly string[];
 }
 
+const noLabels: readonly string[] = [];
 const defaultQueues = parseQueueSelection('default');
 const known: readonly (keyof WorkerOptions)[] = [
   'queues',
@@ -61,6 +67,7 @@ const known: readonly (keyof WorkerOptions)[] = [
   'processLanes',
   'stateDir',
   'recycleAfterJobs',
+  'labels',
 ];
 
 /** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid`, listing every problem */
@@ -103,6 +110,8 @@ export function resolveWorkerOptions(
       `option "processLanes": expected auto, or a whole number from 0 to ${mostLanes}, got ${describeValue(processLanes)}`,
     );
   }
+  const { labels: givenLabels = noLabels } = given;
+  const labels = problems.attempt(() => parseLabels(givenLabels, 'option "labels"'), noLabels);
   problems.throwIfAny();
   return Object.freeze({
     queues,
@@ -113,6 +122,7 @@ export function resolveWorkerOptions(
     processLanes: processLanes as LaneWish,
     stateDir: stateDir as string | null,
     recycleAfterJobs: recycleAfterJobs as number | null,
+    labels,
   });
 }
 

@@ -355,7 +355,7 @@ export class Worker extends Service {
       version: this.#host.version,
       queues: this.queues,
       handlers: [...this.#host.definitions.keys()],
-      labels: [],
+      labels: this.#options.labels,
       concurrency: sizes.inline,
       restarts: this.#slot?.restarts ?? this.#starts - 1,
     };
