@@ -56,5 +56,7 @@ export { type CreateStorageOptions, createStorage } from './storage/open-storage
 export type { ControlOutcome } from './storage/settlement.js';
 export type { Storage, StorageClock, StorageOptions } from './storage/storage.js';
 export type { SyncUserTransaction, UserTransaction } from './storage/transaction/user-transaction.js';
+export type { RunReport, TickReport } from './worker/run-report.js';
+export type { FlushOptions, TickOptions } from './worker/tick.js';
 export type { Worker } from './worker/worker.js';
 export type { WorkerOptions } from './worker/worker-options.js';

@@ -3,7 +3,10 @@ import { Millrace } from '../client/millrace.js';
 import { widestPool } from '../core/pool-size.js';
 import { hasErrorCode } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
+import type { StopOptions } from '../internal/service.js';
+import type { RescueReport } from '../maintenance/rescuer.js';
 import { type OwnedProcess, ownProcess } from '../worker/owned-process.js';
+import type { RunBounds } from '../worker/run-bounds.js';
 import type { Worker } from '../worker/worker.js';
 import { joinPool, stopWithinMs } from './pool-membership.js';
 import type { Setup } from './session.js';
@@ -16,6 +19,8 @@ export interface WorkerRun {
   readonly forcedBy: number | null;
   /** Something threw outside of any handler's own promise. */
   readonly hasCrashed: boolean;
+  /** What was taken back first; null where that was not asked for. */
+  readonly recovered: RescueReport | null;
 }
 
 export interface RunWorkerOptions {
@@ -24,15 +29,18 @@ export interface RunWorkerOptions {
   readonly log: OwnedProcess['log'];
   readonly logger: Logger;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Runs once the worker does; the worker is stopped when it resolves. */
-  readonly until: (worker: Worker, stopped: Promise<void>) => Promise<void>;
+  /** Runs once the worker does; the worker is stopped when it resolves, as it says. */
+  readonly until: (worker: Worker, stopped: Promise<void>) => Promise<StopOptions | undefined>;
+  /** For a run with an end, which takes back expired leases before it begins. */
+  readonly bounds?: RunBounds;
 }
 
 /**
  * Starts a worker of the config in this process, and stops it by signal or when `until` resolves. The first TERM or INT
  * lets running jobs end within the stop timeout, the second aborts them; what could not end is put back uncharged.
  */
-export async function runWorker({ setup, log, logger, env, until }: RunWorkerOptions): Promise<WorkerRun> {
+export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
+  const { setup, log, logger, until, bounds, env } = options;
   const { values } = setup.settings;
   const pool = joinPool(setup, env);
   ownProcess({
@@ -49,11 +57,16 @@ export async function runWorker({ setup, log, logger, env, until }: RunWorkerOpt
     ...(setup.config === null ? {} : { module: pathToFileURL(setup.config.file) }),
   });
   const stop = new StopWatch(worker, logger);
+  let recovered: RescueReport | null = null;
   try {
     pool?.member.follow(worker, (reason) => stop.drain(reason));
+    if (bounds !== undefined) {
+      worker.setBounds(bounds);
+      recovered = await client.recover();
+    }
     await worker.start();
-    await Promise.race([until(worker, stop.asked), stop.asked]);
-    await worker.stop(stop.patience);
+    const end = await Promise.race([until(worker, stop.asked), stop.asked.then(() => undefined)]);
+    await worker.stop(end ?? stop.patience);
   } catch (error) {
     if (!(stop.isAsked && isGivenUp(error))) throw error;
   } finally {
@@ -62,7 +75,7 @@ export async function runWorker({ setup, log, logger, env, until }: RunWorkerOpt
     pool?.member[Symbol.dispose]();
     stop[Symbol.dispose]();
   }
-  return { worker, forcedBy: stop.forcedBy, hasCrashed: stop.hasCrashed };
+  return { worker, forcedBy: stop.forcedBy, hasCrashed: stop.hasCrashed, recovered };
 }
 
 /** How a start ends that was called off. */

@@ -2,9 +2,10 @@ import { type PoolSize, poolSize } from '../core/pool-size.js';
 import { MillraceError } from '../internal/errors.js';
 import { resolveSettings, type SettingName, type SettingValues, settingFlag } from '../internal/settings.js';
 import { Pool, type PoolSignal } from '../worker/pool/pool.js';
+import { reportOf } from '../worker/run-report.js';
 import type { CommandContext } from './command.js';
 import { exitCodes } from './exit-codes.js';
-import { countsDocument } from './settled-counts.js';
+
 import { SignalEcho } from './signal-echo.js';
 import { workerLogger } from './worker-log.js';
 
@@ -43,7 +44,7 @@ export async function supervise(
     const { code, counts } = await pool.run();
     // What a worker that could not be started had to say, it has said.
     if (code === exitCodes.badConfiguration || code === exitCodes.failed) return code;
-    context.terminal.answer({ ...countsDocument((kind) => counts[kind] ?? 0), exit: code }, () => undefined);
+    context.terminal.answer({ ...reportOf((kind) => counts[kind] ?? 0), exit: code }, () => undefined);
     return code;
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);

@@ -8,6 +8,8 @@ import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
 import type { WorkerHost } from '../worker/host.js';
 import { runNow, runnableHere } from '../worker/run-now.js';
+import type { RunReport, TickReport } from '../worker/run-report.js';
+import { type FlushOptions, flush, type TickOptions, tick } from '../worker/tick.js';
 import { Worker } from '../worker/worker.js';
 import type { WorkerOptions } from '../worker/worker-options.js';
 import {
@@ -408,6 +410,32 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     for (const known of this.#workers) if (known.deref() === undefined) this.#workers.delete(known);
     this.#workers.add(new WeakRef(worker));
     return worker;
+  }
+
+  /**
+   * Runs everything that is due in these queues, also what becomes due meanwhile, and resolves when nothing is left that
+   * could run now: no retry and no delayed job is waited for, nor what a limit or a lack of memory holds back. The signal
+   * ends it as stopping a worker does.
+   *
+   * @param queues as for `worker`. @default setting `queue`, 'default'
+   * @throws MillraceError `database-unreachable` when it can't begin; what is lost later is waited for
+   */
+  async flush(queues?: WorkerOptions['queues'], options: FlushOptions = {}): Promise<RunReport> {
+    await this.#core.access.get();
+    const { signal, ...rest } = options;
+    return flush(this.worker({ ...(queues === undefined ? {} : { queues }), ...rest }), signal);
+  }
+
+  /**
+   * For sites without a worker, called each minute by cron or a serverless endpoint: takes back what workers that are gone
+   * had begun, then runs what is due, within a budget of time. What could not end in it is not started; what has not ended
+   * by then is put back uncharged. Ticks may overlap.
+   *
+   * @throws MillraceError `database-unreachable`, `deadline-exceeded`
+   */
+  tick(options: TickOptions = {}): Promise<TickReport> {
+    const recover = (): Promise<RescueReport> => this.recover();
+    return tick({ recover, createWorker: (given) => this.worker(given) }, options);
   }
 
   /** Listens; the answer ends that. A listener that throws is logged and disturbs nothing. */

@@ -30,6 +30,7 @@ import { openLink } from './link/open-link.js';
 import { LoneRun } from './lone-run.js';
 import { monotonicMs } from './monotonic.js';
 import { Outbox, type OutboxEntry } from './outbox.js';
+import type { RunBounds } from './run-bounds.js';
 import { Runner } from './runner.js';
 import type { SettledCounts } from './settled-counts.js';
 import { emitSettled } from './settled-events.js';
@@ -50,8 +51,7 @@ export interface LifeOptions {
   readonly laneSources: readonly LaneSource[];
   /** Most jobs at once over all kinds; null: what the slots of each kind allow. */
   readonly cap: number | null;
-  /** The time of this run is over then, monotonic ms: nothing starts that could not end before. Null: it has no end. */
-  readonly endsAtMs: number | null;
+  readonly bounds: RunBounds;
   /** Claims may be made. */
   readonly isOpen: () => boolean;
   readonly lifecycle: () => Pick<WorkerStatus, 'state' | 'transitions' | 'drain'>;
@@ -87,6 +87,7 @@ export class WorkerLife {
   #status: NodeJS.Timeout | null = null;
   #adminState: AdminState = 'active';
   #clockSkewMs = 0;
+  #starts = 0;
   #isLookScheduled = false;
 
   constructor(options: LifeOptions) {
@@ -118,6 +119,7 @@ export class WorkerLife {
   }
 
   get isIdle(): boolean {
+    if (this.#holdsNothing && this.#startsLeft <= 0) return true;
     const isStarting = this.#lanes.some(({ starting }) => starting > 0);
     return this.#holdsNothing && !isStarting && this.#plan.isEmpty && !this.#loneRun.isExclusive;
   }
@@ -146,7 +148,7 @@ export class WorkerLife {
     this.runner.open();
     this.#pulse.start();
     this.#knownQueues?.open();
-    await this.#admission.open();
+    await Promise.all([this.#admission.open(), this.lookForQueues()]);
     this.#status = setInterval(() => this.#tick(), statusEveryMs);
     // What waits already needs no wake-up, for which a server makes a connection of its own first.
     this.exchange.wake();
@@ -157,6 +159,11 @@ export class WorkerLife {
     });
     this.#tick();
     this.exchange.wake();
+  }
+
+  /** Where all queues are served: looks which there are. */
+  async lookForQueues(): Promise<void> {
+    await this.#knownQueues?.refresh();
   }
 
   /** Gives back what has not started; the state no longer being open, nothing new is claimed. */
@@ -184,6 +191,7 @@ export class WorkerLife {
   /** Says goodbye, in the time given. */
   async close(signal: AbortSignal, deadlineMs: number): Promise<void> {
     if (this.#status !== null) clearInterval(this.#status);
+    this.#knownQueues?.close();
     await this.exchange.close(signal);
     await Promise.all([this.#log.flushBeforeSettle(), this.#admission.close()]);
     await this.#watch?.[Symbol.asyncDispose]();
@@ -226,7 +234,7 @@ export class WorkerLife {
   }
 
   #createAdmission(): Admission {
-    const { host, storage, identity, endsAtMs } = this.#options;
+    const { host, storage, identity, bounds } = this.#options;
     const { admission: settings, workerTtlMs } = host.settings;
     return new Admission({
       settings,
@@ -235,7 +243,7 @@ export class WorkerLife {
       workerTtlMs,
       namesOf: namesByKind(host.definitions),
       kindOf: (name) => this.#kindOf(name),
-      endsAtMs,
+      endsAtMs: bounds.endsAtMs,
       random: host.random ?? Math.random,
       logger: host.logger,
     });
@@ -271,7 +279,9 @@ export class WorkerLife {
       room: (kind) => this.#room(kind),
       names: (kind) => this.#admission.gate.names(kind),
       isServing: (kind) => this.#isServing(kind),
-      isClosed: () => !this.#options.isOpen() || this.#adminState !== 'active',
+      isClosed: () => {
+        return !this.#options.isOpen() || this.#adminState !== 'active' || this.#startsLeft <= 0;
+      },
       lone: () => {
         if (!this.#loneRun.isExclusive) return null;
         return this.#loneRun.wantsClaim ? 'claim' : 'wait';
@@ -350,12 +360,14 @@ export class WorkerLife {
 
   /** What fits into the slots of a kind now; the one place that decides it. Lanes go first where a cap is shared. */
   #room(kind: LaneKind): Room | null {
-    const left = (this.#options.cap ?? Number.POSITIVE_INFINITY) - this.runner.size;
+    const capped = (this.#options.cap ?? Number.POSITIVE_INFINITY) - this.runner.size;
+    const left = Math.min(capped, this.#startsLeft);
     if (kind !== 'inline')
       return laneRoom(Math.min(this.#groupOf(kind)?.free ?? 0, left - this.#buffer.size));
     const forLanes = this.#lanes.filter(({ kind: other }) => this.#plan.wantsFor(other));
     const free = Math.min(this.runner.free, left - sum(forLanes.map((group) => group.free)));
-    const target = this.#admission.gate.isGuarded ? 0 : this.#depth.target;
+    const isGuarded = this.#admission.gate.isGuarded || this.#options.bounds.mostJobs !== null;
+    const target = isGuarded ? 0 : this.#depth.target;
     return inlineRoom({ free, buffered: this.#buffer.size, target });
   }
 
@@ -391,7 +403,10 @@ export class WorkerLife {
   /** Whether it may start; else it is put back, with the reason for `why`. */
   #admits(job: ClaimedJob): boolean {
     const decision = this.#admission.judge(job.name, this.runner.size === 0);
-    if (decision.admit) return true;
+    if (decision.admit) {
+      this.#starts += 1;
+      return true;
+    }
     const { id, token } = job;
     const random = this.#options.host.random ?? Math.random;
     const delayMs = Math.round(decision.retryInMs * (1 + random()));
@@ -409,6 +424,11 @@ export class WorkerLife {
 
   #groupOf(kind: LaneKind): LaneGroup | undefined {
     return this.#lanes.find((group) => group.kind === kind);
+  }
+
+  /** How many jobs may still be started in this run. */
+  get #startsLeft(): number {
+    return (this.#options.bounds.mostJobs ?? Number.POSITIVE_INFINITY) - this.#starts;
   }
 
   #started({ job }: Attempt): void {

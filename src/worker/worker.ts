@@ -37,6 +37,7 @@ import { monotonicMs } from './monotonic.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
 import { Recycler, type RecycleWish, returnTurns } from './recycler.js';
 import { freshWorkerId, registerPatiently } from './registration.js';
+import { type RunBounds, unbounded } from './run-bounds.js';
 import { SettledCounts } from './settled-counts.js';
 import { UsageMeter } from './usage-meter.js';
 import { WorkerLife } from './worker-life.js';
@@ -73,6 +74,7 @@ export class Worker extends Service {
   readonly counts = new SettledCounts();
   readonly #host: WorkerHost;
   readonly #options: ResolvedWorkerOptions;
+  #bounds: RunBounds = unbounded;
   #id = freshWorkerId();
   #starts = 0;
   #lifecycle: Lifecycle | null = null;
@@ -115,6 +117,11 @@ export class Worker extends Service {
     return this.#lanes;
   }
 
+  /** For a run with an end; before the start. */
+  setBounds(bounds: RunBounds): void {
+    this.#bounds = bounds;
+  }
+
   /** Jobs that run now. */
   get running(): number {
     return this.#life?.runner.size ?? 0;
@@ -133,7 +140,12 @@ export class Worker extends Service {
 
   /** Resolves when the queues held nothing that was due and all that ran is settled, or when the worker has stopped. */
   async idle(): Promise<void> {
-    while (this.#life !== null && !this.#life.isIdle) await this.#change();
+    for (;;) {
+      while (this.#life !== null && !this.#life.isIdle) await this.#change();
+      // A queue that has only just come to be may hold something.
+      await this.#life?.lookForQueues();
+      if (this.#life === null || this.#life.isIdle) return;
+    }
   }
 
   /** Resolves when it has stopped, by whatever hand: a call, a recycle. */
@@ -334,7 +346,8 @@ export class Worker extends Service {
   /** Null: an id of its own. */
   #takeSlot(storage: Storage): Slot | null {
     const { stateDir } = this.#options;
-    if (stateDir === null || !storage.capabilities.shared) return null;
+    // A run with an end is no worker that comes back.
+    if (stateDir === null || !storage.capabilities.shared || this.#bounds !== unbounded) return null;
     try {
       return takeSlot(stateDir, this.incarnation);
     } catch (error) {
@@ -372,7 +385,7 @@ export class Worker extends Service {
       inlineWidth: lanes.sizes.inline,
       laneSources: lanes.sources,
       cap: lanes.sizes.cap,
-      endsAtMs: null,
+      bounds: this.#bounds,
       isOpen: () => lifecycle.state === 'RUNNING' || lifecycle.state === 'RECONNECTING',
       lifecycle: () => lifecycle.status,
       usage: new UsageMeter({ windowMs, folder: this.#slot?.folder ?? null }),

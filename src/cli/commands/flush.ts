@@ -1,12 +1,13 @@
 import { isServed, servedQueues } from '../../internal/queue-selection.js';
 import type { QueueStats } from '../../storage/job-record.js';
+import { runReport } from '../../worker/run-report.js';
 import type { Worker } from '../../worker/worker.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
 import { runWorker } from '../run-worker.js';
 import { openSession, type Setup, setUp } from '../session.js';
 import { addSettingOptions, settingFlags } from '../setting-options.js';
-import { countsText, settledCounts } from '../settled-counts.js';
+import { countsText } from '../settled-counts.js';
 import { logSetup, workerLogger, workerLogSettings } from '../worker-log.js';
 import { workerSettingNames } from '../worker-settings.js';
 
@@ -38,7 +39,7 @@ export const flush: CommandSpec<Flags> = {
       env: context.env,
       until: (running) => idleWithProgress(context, running),
     });
-    const counts = settledCounts(worker);
+    const counts = runReport(worker.counts);
     context.terminal.endProgress();
     await noteOtherQueues(context, setup);
     context.terminal.answer(counts, () => context.terminal.line(countsText(counts)));
@@ -46,9 +47,9 @@ export const flush: CommandSpec<Flags> = {
   },
 };
 
-async function idleWithProgress({ terminal }: CommandContext, worker: Worker): Promise<void> {
+async function idleWithProgress({ terminal }: CommandContext, worker: Worker): Promise<undefined> {
   const timer = setInterval(() => {
-    terminal.progress(`${countsText(settledCounts(worker))}, ${worker.running} running`);
+    terminal.progress(`${countsText(runReport(worker.counts))}, ${worker.running} running`);
   }, progressEveryMs);
   try {
     await worker.idle();

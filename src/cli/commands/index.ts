@@ -14,6 +14,7 @@ import { recover } from './recover.js';
 import { retryBuried } from './retry-buried.js';
 import { settings } from './settings.js';
 import { status } from './status.js';
+import { tick } from './tick.js';
 import { why } from './why.js';
 import { work } from './work.js';
 import { workers } from './workers.js';
@@ -24,6 +25,7 @@ export const commands: readonly CommandSpec<never>[] = [
   migrate,
   work,
   flush,
+  tick,
   dispatch,
   status,
   jobs,

@@ -1,18 +1,20 @@
-import { hasErrorCode } from '../../internal/errors.js';
+import { hasErrorCode, MillraceError } from '../../internal/errors.js';
 import { maskUrl } from '../../internal/logger.js';
 import { formatQueueSelection } from '../../internal/queue-selection.js';
+import { settingFlag } from '../../internal/settings.js';
 import { poolPlace } from '../../worker/pool/pool-member.js';
+import { runReport } from '../../worker/run-report.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { exitCodes, workerExitCodeOf } from '../exit-codes.js';
+import { runBounded } from '../run-bounded.js';
 import { runWorker, type WorkerRun } from '../run-worker.js';
 import { type Setup, setUp } from '../session.js';
 import { addSettingOptions, settingFlags } from '../setting-options.js';
-import { settledCounts } from '../settled-counts.js';
 import { poolSettingNames, supervise } from '../supervise.js';
 import { logSetup, workerLogger, workerLogSettings } from '../worker-log.js';
 import { workerSettingNames } from '../worker-settings.js';
 
-type Flags = Readonly<Record<string, unknown>>;
+type Flags = Readonly<Record<string, unknown>> & { readonly once?: boolean };
 
 export const work: CommandSpec<Flags> = {
   name: 'work',
@@ -20,9 +22,17 @@ export const work: CommandSpec<Flags> = {
   details:
     'TERM or INT: running jobs may end within the stop timeout, the rest is put back uncharged; a second signal does ' +
     'that at once. A database that is away is waited for.\n' +
+    '--once: takes back expired leases and runs at most one job, within --max-execution-time; nothing starts that could not ' +
+    'end by then. Exit 0, also when nothing was due.\n' +
     'Exit: 0 stopped, 64 cannot be configured, 1 another start is needed (an unmigrated schema), 70 an exception of its code, 130 or 143 forced by a signal.',
-  examples: ['millrace work', 'millrace work --queue critical,default --concurrency 20'],
+  examples: [
+    'millrace work',
+    'millrace work --queue critical,default --concurrency 20',
+    'millrace work --queue critical:6,default:3',
+    'millrace work --once',
+  ],
   addOptions(command) {
+    command.option('--once', 'run at most one job that is due, then end');
     addSettingOptions(command, [...workerSettingNames, ...poolSettingNames]);
     command.option(
       '--no-supervisor',
@@ -34,6 +44,7 @@ export const work: CommandSpec<Flags> = {
     const isMember = poolPlace(context.env) !== null;
     const isSupervisor = flags['supervisor'] !== false && !isMember;
     try {
+      if (flags.once === true) return await once(context, given);
       if (isSupervisor) return await supervise(context, given);
       return await runIt(context, await setUp(context, given));
     } catch (error) {
@@ -41,6 +52,23 @@ export const work: CommandSpec<Flags> = {
       return isSupervisor && hasErrorCode(error, 'usage-invalid') ? exitCodes.usage : workerExitCodeOf(error);
     }
   },
+};
+
+/** @throws MillraceError `usage-invalid` where it was told of a pool too */
+async function once(context: CommandContext, given: Readonly<Record<string, unknown>>): Promise<number> {
+  const pool = poolSettingNames.find((name) => given[name] !== undefined);
+  if (pool !== undefined) {
+    throw new MillraceError(
+      'usage-invalid',
+      `--once runs one job in this process, so ${settingFlag(pool)} can't stand beside it. Leave out one of the two`,
+    );
+  }
+  const setup = await setUp(context, given);
+  return runBounded(context, setup, { budgetMs: setup.settings.values.maxExecutionTimeMs, mostJobs: 1 });
+}
+
+const untilStopped = async (_worker: unknown, stopped: Promise<void>): Promise<undefined> => {
+  await stopped;
 };
 
 async function runIt(context: CommandContext, setup: Setup): Promise<number> {
@@ -52,8 +80,8 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
     jobs: setup.jobs.length,
     database: maskUrl(setup.database),
   });
-  const run = await runWorker({ setup, log, logger, env: context.env, until: (_worker, stopped) => stopped });
-  const counts = settledCounts(run.worker);
+  const run = await runWorker({ setup, log, logger, env: context.env, until: untilStopped });
+  const counts = runReport(run.worker.counts);
   logger.info(`drain: done, jobs_done=${run.worker.counts.ended}, exiting`);
   // A pool answers for all its workers.
   if (poolPlace(context.env) === null)

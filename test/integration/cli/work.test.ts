@@ -33,6 +33,7 @@ describe('[sqlite] millrace work and flush', () => {
       cancelled: 0,
       snoozed: 0,
       putBack: 0,
+      died: 0,
       leaseLost: 0,
     });
     expect(run.stderr).toContain('millrace flush --queue other');
