@@ -22,6 +22,8 @@ export interface Candidate {
 export interface LineOfJobs<Job extends Candidate> {
   /** In claim order; as many as the take could use, read no further than it does. */
   readonly jobs: Iterable<Job>;
+  /** Fewer were read, and there may be more: where they run out while the line has room, the choice ends. */
+  readonly isCut?: boolean;
   readonly room: Room;
   readonly group: string | null;
   /** Ordinary jobs of a queue without a budget. */
@@ -54,7 +56,7 @@ export function chooseJobs<Job extends Candidate>(
       if (!started && !head.line.mayWait) return chosen;
       chosen.push({ job: head.job, started });
       takeRoom(head.line.room, 'taken');
-      advance(heads, head);
+      if (!advance(heads, head) && head.line.isCut === true && hasRoom(head.line.room)) return chosen;
     }
     if (chosen.length >= take.limit) break;
   }
@@ -71,10 +73,15 @@ function headOf<Job extends Candidate>(line: LineOfJobs<Job>): Head<Job>[] {
   return first.done === true ? [] : [{ line, rest, job: first.value }];
 }
 
-function advance<Job extends Candidate>(heads: Head<Job>[], head: Head<Job>): void {
+/** False: it has no more. */
+function advance<Job extends Candidate>(heads: Head<Job>[], head: Head<Job>): boolean {
   const next = head.rest.next();
-  if (next.done === true) heads.splice(heads.indexOf(head), 1);
-  else head.job = next.value;
+  if (next.done === true) {
+    heads.splice(heads.indexOf(head), 1);
+    return false;
+  }
+  head.job = next.value;
+  return true;
 }
 
 function nextHead<Job extends Candidate>(heads: Head<Job>[]): Head<Job> | null {

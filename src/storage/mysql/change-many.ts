@@ -11,6 +11,7 @@ import { Changes, carryOut } from './changes.js';
 import { flag, stopCode } from './codes.js';
 import type { Context } from './context.js';
 import { retryPlaced } from './control.js';
+import { holdLanesOf } from './line-lanes.js';
 import { noMarks, writeMarks } from './marks.js';
 import { addLanes, editBodies, moveWaiting, requestStops } from './queries/control.js';
 import { insertReady, leavePlaces, type Placed } from './queries/places.js';
@@ -120,7 +121,7 @@ async function writeEdit(
     }));
   const marks = ready.map(({ id, line, due: dueMs, marks: before }) => ({
     id,
-    marks: { ...(before ?? noMarks(dueMs)), line, due: dueMs, reason: null },
+    marks: { ...(before ?? noMarks(dueMs, line)), line, due: dueMs, reason: null },
   }));
   const waiting = jobs.filter(({ place }) => place === 'waiting').map(({ id }) => hexId(id));
   changes.noteTouched(jobs.map(({ id }) => id));
@@ -128,6 +129,7 @@ async function writeEdit(
   const lanes = jobs.map((job) => ({ ...job, queueId: queueId ?? job.queueId, rnk: rnk ?? job.rnk }));
   await changes.tx.send(
     ...(queueId === undefined && rnk === undefined ? [] : addLanes(t, lanes)),
+    ...(await holdLanesOf(changes, ready)),
     ...leavePlaces(
       t,
       jobs.filter(({ place }) => place === 'ready'),

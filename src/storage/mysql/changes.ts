@@ -6,8 +6,9 @@
  */
 import { bytesToUuid } from '../../internal/uuid.js';
 import { statusCodes } from '../sql/status-codes.js';
-import { aloneLine, flag, ordinaryLine, policyCode, stopCode } from './codes.js';
+import { aloneLine, flag, policyCode, stopCode } from './codes.js';
 import type { Context } from './context.js';
+import { holdLanesOf } from './line-lanes.js';
 import { lockWithin } from './lock-within.js';
 import { type Marks, marksWidth, noMarks, writeMarks } from './marks.js';
 import { edgesOf, meetEdges, openEdgesOf } from './queries/dependents.js';
@@ -51,6 +52,7 @@ export class Changes {
   /** The database's now at its beginning. */
   readonly nowMs: number;
   readonly #woken = new Set<number>();
+  #freesSlots = false;
 
   private constructor(context: Context, tx: Transaction, nowMs: number) {
     this.context = context;
@@ -63,9 +65,9 @@ export class Changes {
     return new Changes(context, tx, Number(now?.rows[0]?.[0]));
   }
 
-  /** Queues in which something may have become claimable. */
-  get wokenQueues(): readonly number[] {
-    return [...this.#woken];
+  /** Queues in which something may have become claimable; null: in any, since a limit holds over queues. */
+  get wokenQueues(): readonly number[] | null {
+    return this.#freesSlots ? null : [...this.#woken];
   }
 
   wake(queueId: number): void {
@@ -121,7 +123,7 @@ export class Changes {
   /** Carries the changes out, and what follows for those that wait for these jobs. */
   async apply(changes: readonly Change[]): Promise<void> {
     if (changes.length === 0) return;
-    await this.tx.send(...this.#statements(changes));
+    await this.tx.send(...(await this.#statements(changes)));
     await this.#tellDependents(
       changes.flatMap((change) => {
         const isFollowed = (change.job.flags & flag.followed) !== 0 && change.job.place !== 'finals';
@@ -134,7 +136,7 @@ export class Changes {
     if (gone.length > 0) await this.tx.send(...forgetJobs(this.context.t, gone, false));
   }
 
-  #statements(changes: readonly Change[]): Sql[] {
+  async #statements(changes: readonly Change[]): Promise<Sql[]> {
     const { t } = this.context;
     this.noteTouched(changes.map(({ job }) => job.id));
     const finals = changes.filter((change) => change.to === 'final');
@@ -143,13 +145,17 @@ export class Changes {
       change.to === 'gone' || change.marks === undefined ? [] : [{ id: change.job.id, marks: change.marks }],
     );
     for (const { job } of ready) this.#woken.add(job.queueId);
+    // One that gave its slot back lets others run.
+    this.#freesSlots ||= changes.some(({ job }) => (job.flags & flag.slotted) !== 0);
+    const readyRows = ready.map(readyRow);
     return [
+      ...(await holdLanesOf(this, readyRows)),
       ...leavePlaces(
         t,
         changes.map(({ job }) => job),
       ),
       ...(marked.length > 0 ? [writeMarks(t, marked)] : []),
-      ...(ready.length > 0 ? [insertReady(t, ready.map(readyRow))] : []),
+      ...(ready.length > 0 ? [insertReady(t, readyRows)] : []),
       ...(finals.length > 0
         ? [
             insertFinals(
@@ -239,7 +245,7 @@ export class Changes {
       return stillWaiting.has(job.id) ? [] : [releaseOf(job)];
     });
     const released = changes.filter(({ to }) => to === 'ready');
-    if (changes.length > 0) await this.tx.send(...this.#statementsOfDependents(changes));
+    if (changes.length > 0) await this.tx.send(...(await this.#statementsOfDependents(changes)));
     for (const { job } of released) this.#woken.add(job.queueId);
     return blocked.flatMap(({ id, flags }) =>
       failing.has(id) && (flags & flag.followed) !== 0 ? [{ id, completed: false }] : [],
@@ -256,30 +262,27 @@ export class Changes {
   }
 
   /** A released job keeps its body as its truth: nothing to be marked. */
-  #statementsOfDependents(changes: readonly Change[]): Sql[] {
+  async #statementsOfDependents(changes: readonly Change[]): Promise<Sql[]> {
     const { t } = this.context;
-    const released = changes.filter((change) => change.to === 'ready');
+    const released = changes
+      .filter((change) => change.to === 'ready')
+      .map(({ job }) => ({ ...job, line: job.homeLine }));
     const others = changes.filter((change) => change.to !== 'ready');
-    this.noteTouched(released.map(({ job }) => job.id));
+    this.noteTouched(released.map(({ id }) => id));
     return [
-      ...leavePlaces(
-        t,
-        released.map(({ job }) => job),
-      ),
-      ...(released.length > 0
-        ? [
-            insertReady(
-              t,
-              released.map(({ job }) => job),
-            ),
-          ]
-        : []),
-      ...(others.length > 0 ? this.#statements(others) : []),
+      ...(await holdLanesOf(this, released)),
+      ...leavePlaces(t, released),
+      ...(released.length > 0 ? [insertReady(t, released)] : []),
+      ...(others.length > 0 ? await this.#statements(others) : []),
     ];
   }
 }
 
-const releaseOf = (job: Placed): Change => ({ to: 'ready', job, marks: job.marks ?? noMarks(job.due) });
+const releaseOf = (job: Placed): Change => ({
+  to: 'ready',
+  job,
+  marks: job.marks ?? noMarks(job.due, job.homeLine),
+});
 
 function readyRow({
   job,
@@ -288,7 +291,7 @@ function readyRow({
   readonly job: Placed;
   readonly marks: Marks;
 }): Parameters<typeof insertReady>[1][number] {
-  return { ...job, line: marks.line, due: marks.due, flags: job.flags | flag.marked };
+  return { ...job, line: marks.line, due: marks.due, flags: (job.flags & ~flag.slotted) | flag.marked };
 }
 
 function finalRow(change: Extract<Change, { to: 'final' }>): Sql {
@@ -297,8 +300,9 @@ function finalRow(change: Extract<Change, { to: 'final' }>): Sql {
   const known = marks ?? job.marks;
   const claimedAt = job.lease?.claimedAt ?? known?.claimedAt ?? null;
   const workerId = job.lease?.workerId ?? known?.workerId ?? null;
+  const flags = job.flags & ~flag.slotted;
   return sql`(${hexId(job.id)}, ${job.queueId}, ${job.nameId}, ${statusCodes[status]},
-    ${marks === undefined ? job.flags : job.flags | flag.marked}, ${int(isRetained)},
+    ${marks === undefined ? flags : flags | flag.marked}, ${int(isRetained)},
     @now + ${isRetained ? (job.retentionMs ?? 0) : 0}, ${marks?.due ?? job.due}, ${claimedAt}, @now, ${workerId},
     ${change.token === null ? null : hexDigits(change.token, 16)}, ${int(change.isSkipped === true)},
     ${hexText(change.reason)}, ${hexText(change.result ?? null)})`;
@@ -313,10 +317,10 @@ export function carryOut(job: Placed, stop: number, token: string | null, marks?
 
 /** The marks of a job whose lease ends, with what that changes. */
 export function marksAfterLease(job: Placed, patch: Partial<Marks>): Marks {
-  const before = job.marks ?? noMarks(job.due);
+  const before = job.marks ?? noMarks(job.due, job.homeLine);
   return {
     ...before,
-    line: before.line === aloneLine ? aloneLine : ordinaryLine,
+    line: before.line === aloneLine ? aloneLine : job.homeLine,
     due: job.due,
     isSpent: true,
     claimedAt: job.lease?.claimedAt ?? before.claimedAt,

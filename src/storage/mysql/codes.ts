@@ -3,12 +3,15 @@ import type { FailedParentPolicy, UniqueScope } from '../new-job.js';
 
 /** Numbers that stand in the tables for words of the seam; part of the schema. Statuses: `sql/status-codes.ts`. */
 
-/** `line` of ordinary jobs, and of those that only a claim with `alone` takes. */
+/** `line` of ordinary jobs, and of those that only a claim with `alone` takes. Above 0: a row of `lines`. */
 export const ordinaryLine = 0;
 export const aloneLine = -1;
 
-/** Bits of `flags`. A plain settle takes only what has none above `marked`. */
-export const flag = Object.freeze({ marked: 1, followed: 2 } as const);
+/** Bits of `flags`. A plain settle takes no job that is `followed`; `slotted` stands only on leases. */
+export const flag = Object.freeze({ marked: 1, followed: 2, slotted: 4 } as const);
+
+/** Kinds of gates. */
+export const gateKind = Object.freeze({ key: 0, group: 1, queue: 2 } as const);
 
 export const stopCode = Object.freeze({ cancel: 1, bury: 2, delete: 3 } as const satisfies Record<
   StopRequest,

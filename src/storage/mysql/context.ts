@@ -3,9 +3,11 @@ import type { Server } from './connection.js';
 import type { Dictionary } from './dictionary.js';
 import type { HeldFacts } from './held-facts.js';
 import type { Lanes } from './lanes.js';
+import type { Lines } from './lines.js';
 import type { Notifier } from './notify.js';
 import type { Session } from './session.js';
 import type { Sql } from './sql.js';
+import type { Survey } from './survey.js';
 import type { Tables } from './tables.js';
 
 /** What every area of the engine works with. */
@@ -18,6 +20,8 @@ export interface Context {
   readonly queues: Dictionary;
   readonly names: Dictionary;
   readonly lanes: Lanes;
+  readonly lines: Lines;
+  readonly survey: Survey;
   readonly held: HeldFacts;
   readonly notifier: Notifier;
   readonly logger: Logger;

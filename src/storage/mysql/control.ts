@@ -3,7 +3,7 @@ import type { StopRequest } from '../claimed-job.js';
 import type { ControlOutcome } from '../settlement.js';
 import { statusOfCode } from '../sql/status-codes.js';
 import { type Change, Changes, carryOut } from './changes.js';
-import { ordinaryLine, scopeCode, stopCode } from './codes.js';
+import { scopeCode, stopCode } from './codes.js';
 import type { Context } from './context.js';
 import { type Marks, noMarks } from './marks.js';
 import { buriedAfter, readPaused, requestStop, setPausedStatement } from './queries/control.js';
@@ -80,7 +80,12 @@ function verdictOf(
 ): { outcome: ControlOutcome; change: Change | null } {
   if (job === undefined) return { outcome: 'not-found', change: null };
   if (job.place === 'ready') {
-    const marks = { ...(job.marks ?? noMarks(job.due)), line: job.line, due: changes.nowMs, reason: null };
+    const marks = {
+      ...(job.marks ?? noMarks(job.due, job.line)),
+      line: job.line,
+      due: changes.nowMs,
+      reason: null,
+    };
     return { outcome: 'done', change: { to: 'ready', job, marks } };
   }
   if (!isRetryable(job)) return { outcome: 'not-allowed', change: null };
@@ -96,8 +101,7 @@ function isRetryable(job: Placed): boolean {
 /** A fresh set of attempts; the errors are kept. */
 function freshMarks(job: Placed, nowMs: number): Marks {
   return {
-    ...noMarks(nowMs),
-    line: ordinaryLine,
+    ...noMarks(nowMs, job.homeLine),
     isSpent: true,
     claimedAt: job.final?.claimedAt ?? null,
     workerId: job.final?.workerId ?? null,

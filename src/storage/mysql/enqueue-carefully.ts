@@ -11,8 +11,10 @@ import { Changes } from './changes.js';
 import { flag, ordinaryLine, policyCode } from './codes.js';
 import type { Context } from './context.js';
 import { isDuplicateRow } from './errors.js';
+import { holdLanesOf } from './line-lanes.js';
+import { lineGone } from './lines.js';
 import { insertEdges, type NewEdge } from './queries/dependents.js';
-import { insertBodies, insertTags, type NumberedJob } from './queries/enqueue.js';
+import { insertBodies, insertTags, laneOf, linesOf, memberOf, type NumberedJob } from './queries/enqueue.js';
 import {
   deleteKeys,
   idempotencyKeyText,
@@ -21,6 +23,7 @@ import {
   uniqueKeyText,
   writeKeys,
 } from './queries/keys.js';
+import { insertMembers, pinLines } from './queries/lines.js';
 import { insertReady, type Placed, readyKey } from './queries/places.js';
 import { countFinals, insertFinals } from './queries/settle.js';
 import { hexId, hexText, int, list, type Sql, sql } from './sql.js';
@@ -51,7 +54,7 @@ export async function enqueueCarefully(
       const pending = jobs
         .filter((_, index) => outcomes[index]?.outcome === 'created')
         .map(({ queueId }) => queueId);
-      await wakeQueues(context, [...new Set([...woken, ...pending])]);
+      await wakeQueues(context, [...new Set([...(woken ?? []), ...pending])]);
       return outcomes;
     } catch (error) {
       if (!isDuplicateRow(error) || collisions === mostCollisions) throw error;
@@ -168,9 +171,12 @@ class CarefulEnqueue {
     const tags = births.flatMap(({ job }) => job.tags.map((tag) => ({ tag, id: job.id })));
     // What was reserved for jobs that then were refused.
     const idle = reserved.filter(({ key }) => !this.#keys.has(key));
+    const lined = births.filter(({ line }) => line !== ordinaryLine);
+    await pinLined(this.#changes, lined);
     await this.#changes.tx.send(
       sql`do 0`,
       ...(births.length > 0 ? [insertBodies(t, births)] : []),
+      ...(lined.length > 0 ? [insertMembers(t, lined.map(memberOf))] : []),
       ...(tags.length > 0 ? [insertTags(t, tags)] : []),
       ...this.#places(births),
       ...(edges.length > 0 ? [insertEdges(t, edges)] : []),
@@ -223,12 +229,12 @@ class CarefulEnqueue {
     ];
   }
 
-  #readyRow({ job, queueId, nameId, flags }: Birth): Parameters<typeof insertReady>[1][number] {
+  #readyRow({ job, queueId, nameId, line, flags }: Birth): Parameters<typeof insertReady>[1][number] {
     return {
       id: job.id,
       queueId,
       nameId,
-      line: ordinaryLine,
+      line,
       rnk: 0 - job.priority,
       due: this.#dueOf(job),
       flags,
@@ -265,3 +271,12 @@ class CarefulEnqueue {
 }
 
 const idOf = ({ id }: NewJob): string => id.toLowerCase();
+
+/** Their lines and lanes stay until the commit. */
+async function pinLined(changes: Changes, lined: readonly NumberedJob[]): Promise<void> {
+  if (lined.length === 0) return;
+  const ids = linesOf(lined);
+  const [pinned] = await changes.tx.send(pinLines(changes.context.t, ids));
+  if (Number(pinned?.rows[0]?.[0]) !== ids.length) throw lineGone();
+  await changes.tx.send(...(await holdLanesOf(changes, lined.map(laneOf))));
+}

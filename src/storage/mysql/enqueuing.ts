@@ -9,8 +9,9 @@ import { chunksBySize } from './chunks.js';
 import { ordinaryLine } from './codes.js';
 import type { Context } from './context.js';
 import { enqueueCarefully } from './enqueue-carefully.js';
-import { isDuplicateRow } from './errors.js';
-import { enqueueStatements, type NumberedJob } from './queries/enqueue.js';
+import { isCountMismatch, isDuplicateRow } from './errors.js';
+import { isLineGone } from './lines.js';
+import { enqueueStatements, laneOf, type NumberedJob } from './queries/enqueue.js';
 
 interface Call {
   readonly jobs: readonly NewJob[];
@@ -20,14 +21,19 @@ interface Call {
 
 /** Of all calls that share a statement. */
 const mostRows = 1_000;
+/** Lines are removed when nobody named them for a day: whoever finds one gone this often in a row has a broken table. */
+const mostNamings = 5;
 
 export class Enqueuer {
   readonly #context: Context;
+  /** They are written in a transaction of the user's. */
+  readonly #areForeign: boolean;
   #waiting: Call[] = [];
   #isBusy = false;
 
-  constructor(context: Context) {
+  constructor(context: Context, areForeign = false) {
     this.#context = context;
+    this.#areForeign = areForeign;
   }
 
   enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
@@ -94,6 +100,18 @@ export class Enqueuer {
   }
 
   async #write(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await this.#writeOnce(jobs);
+      } catch (error) {
+        const isGone = isLineGone(error) || isCountMismatch(error);
+        if (!isGone || tries === mostNamings) throw error;
+        this.#context.lines.forget();
+      }
+    }
+  }
+
+  async #writeOnce(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {
     const numbered = await this.#numbered(jobs);
     const outcomes: EnqueueOutcome[] = [];
     for (const chunk of chunksBySize(
@@ -108,9 +126,10 @@ export class Enqueuer {
 
   async #writeChunk(jobs: readonly NumberedJob[]): Promise<EnqueueOutcome[]> {
     const context = this.#context;
-    if (!jobs.every(isPlain)) return enqueueCarefully(context, jobs);
+    if (!jobs.every((job) => isPlain(job, this.#areForeign))) return enqueueCarefully(context, jobs);
     try {
       await context.main.sendTransaction('enqueue', enqueueStatements(context.t, jobs, context.now()));
+      context.survey.noteWork(jobs.filter(({ line }) => line !== ordinaryLine).map(laneOf));
     } catch (error) {
       if (!isDuplicateRow(error)) throw error;
       return enqueueCarefully(context, jobs);
@@ -120,28 +139,29 @@ export class Enqueuer {
   }
 
   async #numbered(jobs: readonly NewJob[]): Promise<NumberedJob[]> {
-    const { queues, names, lanes } = this.#context;
+    const { queues, names, lanes, lines } = this.#context;
     // One after the other: of two on their way at once, one that fails would leave the rejection of the other to nobody.
     const queueOf = await queues.ids(jobs.map(({ queue }) => queue));
     const nameOf = await names.ids(jobs.map(({ name }) => name));
+    await lines.ensure(jobs);
     const numbered = jobs.map((job, index) => ({
       job,
       queueId: queueOf[index] ?? 0,
       nameId: nameOf[index] ?? 0,
+      line: lines.of(job),
     }));
+    const lined = numbered.filter(({ line }) => line !== ordinaryLine);
     await lanes.ensure(
-      numbered.map(({ job, queueId, nameId }) => ({
-        queueId,
-        line: ordinaryLine,
-        rnk: 0 - job.priority,
-        nameId,
-      })),
+      (lined.length === 0 ? numbered : numbered.filter(({ line }) => line === ordinaryLine)).map(laneOf),
     );
+    if (lined.length > 0 && this.#areForeign) await lines.makeLanes(lined.map(laneOf));
+    else if (lined.length > 0) await lines.knowQueues(lined.map(({ queueId }) => queueId));
     return numbered;
   }
 }
 
-/** Nothing can stand against it but its own id. */
-function isPlain({ job }: NumberedJob): boolean {
+/** Nothing can stand against it but its own id, and in a packet of ours its line. */
+function isPlain({ job, line }: NumberedJob, isForeign: boolean): boolean {
+  if (isForeign && line !== ordinaryLine) return false;
   return job.unique === null && job.idempotency === null && job.after === null && job.tags.length === 0;
 }

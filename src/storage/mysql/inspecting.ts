@@ -31,7 +31,17 @@ export async function job(context: Context, id: string): Promise<JobRecord | nul
   const [summary] = await summariesOf(context, [row]);
   if (summary === undefined) return null;
   const waitsFor = summary.status === 'blocked' ? await openParents(context, hex) : [];
-  return recordOf(summary, row, waitsFor);
+  const lineId = row.at(-1) as number | null;
+  await context.lines.load([lineId ?? 0]);
+  return recordOf(summary, row, { waitsFor, line: boundsOf(context.lines.line(lineId)) });
+}
+
+type Bounds = Pick<JobRecord, 'limit' | 'cost' | 'requires'>;
+
+function boundsOf(line: Bounds | undefined): Bounds | undefined {
+  if (line === undefined) return undefined;
+  const { limit, cost, requires } = line;
+  return { limit, cost, requires };
 }
 
 /** The name of a job as the main connection sees it, which may be that of a transaction of the user's. */
@@ -48,7 +58,11 @@ async function openParents(context: Context, id: Sql): Promise<string[]> {
   return (result?.rows ?? []).map(([parent]) => bytesToUuid(parent as Buffer));
 }
 
-function recordOf(summary: JobSummary, row: readonly unknown[], waitsFor: readonly string[]): JobRecord {
+function recordOf(
+  summary: JobSummary,
+  row: readonly unknown[],
+  { waitsFor, line }: { waitsFor: readonly string[]; line: Bounds | undefined },
+): JobRecord {
   const marks = marksOf(row);
   const isProcessing = summary.status === 'processing';
   const [version, payload, retentionMs, uniqueKey, result, outcome, reason, stop, leaseUntil, started] =
@@ -71,7 +85,7 @@ function recordOf(summary: JobSummary, row: readonly unknown[], waitsFor: readon
     uniqueKey: (uniqueKey as Buffer | null)?.toString() ?? null,
     retentionMs: retentionMs as number | null,
     waitsFor,
-    ...unbounded,
+    ...(line ?? unbounded),
   };
 }
 

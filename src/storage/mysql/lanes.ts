@@ -1,8 +1,9 @@
+import { ordinaryLine } from './codes.js';
 import type { Session } from './session.js';
 import { join, list, type Sql, sql } from './sql.js';
 import type { Tables } from './tables.js';
 
-/** A line, rank and name that a queue has had jobs of. */
+/** A line, rank and name that a queue has had jobs of. Here those of ordinary jobs and of those that run alone; of others: `survey.ts`. */
 export interface Lane {
   readonly queueId: number;
   readonly line: number;
@@ -65,7 +66,8 @@ export class Lanes {
     const [versions, lanes] = await this.#session.send(
       'reading lanes',
       sql`select id, lanes from ${this.#t.queues} where id in ${list(queueIds)}`,
-      sql`select queue_id, line, rnk, name_id from ${this.#t.lanes} where queue_id in ${list(queueIds)}`,
+      sql`select queue_id, line, rnk, name_id from ${this.#t.lanes} where queue_id in ${list(queueIds)}
+        and line <= ${ordinaryLine}`,
     );
     for (const [id, version] of (versions?.rows ?? []) as [number, number][]) {
       const own = ((lanes?.rows ?? []) as [number, number, number, number][]).filter(

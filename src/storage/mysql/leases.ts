@@ -2,14 +2,7 @@ import { bytesToUuid } from '../../internal/uuid.js';
 import type { HeldLease, Lease } from '../claimed-job.js';
 import { stopOf } from './codes.js';
 import type { Context } from './context.js';
-import {
-  heldStatement,
-  lockHeld,
-  markStartedStatement,
-  peekStatement,
-  renewStatement,
-  tokensOf,
-} from './queries/leases.js';
+import { heldStatement, lockHeld, markStartedStatement, renewStatement, tokensOf } from './queries/leases.js';
 import { hexBytes, sql } from './sql.js';
 
 /** Leases in one statement of a renewal. */
@@ -46,23 +39,4 @@ export async function held(context: Context, incarnation: string): Promise<HeldL
     token: (token as Buffer).toString('hex'),
     stopRequest: stopOf(stop as number),
   }));
-}
-
-export async function peek(
-  context: Context,
-  queues: readonly string[],
-  names: readonly string[],
-): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-  const queueIds = await context.queues.ids([...new Set(queues)]);
-  const nameIds = await context.names.ids([...new Set(names)]);
-  const [result] = await context.side.send(
-    'peek',
-    peekStatement(context.t, queueIds, nameIds, context.now()),
-  );
-  const [due, aloneDue, now] = (result?.rows[0] ?? []) as (number | null)[];
-  const nowMs = Number(now);
-  return {
-    dueInMs: typeof due === 'number' ? Math.max(due - nowMs, 0) : null,
-    aloneDue: typeof aloneDue === 'number' && aloneDue <= nowMs,
-  };
 }

@@ -16,11 +16,11 @@ export interface Marks {
   readonly errors: string | null;
 }
 
-export const noMarks = (due: number): Marks => ({
+export const noMarks = (due: number, line: number): Marks => ({
   attempts: 0,
   deaths: 0,
   lapses: 0,
-  line: 0,
+  line,
   due,
   isSpent: false,
   claimedAt: null,

@@ -17,9 +17,9 @@ export class Notifier {
     };
   }
 
-  /** Told after a commit; an empty list wakes nobody. */
-  wake(queues: readonly string[]): void {
-    if (this.#watchers.size === 0 || queues.length === 0) return;
+  /** Told after a commit; an empty list wakes nobody, null all. */
+  wake(queues: readonly string[] | null): void {
+    if (this.#watchers.size === 0 || queues?.length === 0) return;
     queueMicrotask(() => {
       for (const watcher of [...this.#watchers]) watcher(queues);
     });

@@ -13,6 +13,7 @@ import {
   traceStatements,
 } from './queries/purge.js';
 import { hexId } from './sql.js';
+import { purgeLines } from './sweeping-lines.js';
 
 /** Rows that go in one transaction. */
 const batchRows = 500;
@@ -77,5 +78,6 @@ export async function purgeTraces(
     const [result] = await context.side.send('purging traces', statement);
     purged += result?.changed ?? 0;
   }
+  await purgeLines(context, request.limit);
   return purged;
 }

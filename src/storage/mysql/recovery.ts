@@ -1,18 +1,13 @@
 import { bytesToUuid } from '../../internal/uuid.js';
 import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../settlement.js';
 import { statusCodes } from '../sql/status-codes.js';
+import { ensureAloneLanes } from './alone-lanes.js';
 import { type Change, Changes, carryOut, type FinalStatus, marksAfterLease } from './changes.js';
 import { aloneLine, policyCode, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import type { Result } from './driver.js';
 import { marksOf, marksWidth } from './marks.js';
-import {
-  expiredStatement,
-  lanesOfJobs,
-  openEdgesWithEnds,
-  strandedStatement,
-  sweepBound,
-} from './queries/leases.js';
+import { expiredStatement, openEdgesWithEnds, strandedStatement, sweepBound } from './queries/leases.js';
 import type { Placed } from './queries/places.js';
 import { wakeQueues } from './wake.js';
 
@@ -67,7 +62,11 @@ function expiredLease(context: Context, row: readonly unknown[]): ExpiredLease {
 
 export async function takeBack(context: Context, decisions: readonly TakeBack[]): Promise<TakeBackOutcome[]> {
   if (decisions.length === 0) return [];
-  await ensureAloneLanes(context, decisions);
+  const alone = decisions.filter((decision) => decision.kind === 'died' && decision.alone);
+  await ensureAloneLanes(
+    context,
+    alone.map(({ id }) => id),
+  );
   const { outcomes, woken } = await context.main.transaction('taking leases back', async (tx) => {
     const changes = await Changes.begin(context, tx);
     const placed = await changes.lock(decisions.map(({ id }) => id.toLowerCase()));
@@ -84,19 +83,6 @@ export async function takeBack(context: Context, decisions: readonly TakeBack[])
   });
   await wakeQueues(context, woken);
   return outcomes;
-}
-
-/** Before the transaction, which has the main connection for itself. */
-async function ensureAloneLanes(context: Context, decisions: readonly TakeBack[]): Promise<void> {
-  const ids = decisions.flatMap((decision) =>
-    decision.kind === 'died' && decision.alone ? [decision.id] : [],
-  );
-  if (ids.length === 0) return;
-  const [result] = await context.side.send('reading lanes of jobs', lanesOfJobs(context.t, ids));
-  const rows = (result?.rows ?? []) as [number, number, number][];
-  await context.lanes.ensure(
-    rows.map(([queueId, rnk, nameId]) => ({ queueId, line: aloneLine, rnk, nameId })),
-  );
 }
 
 /** Null when the lease is not the one that the rescuer saw. */

@@ -22,6 +22,8 @@ export interface SessionOptions {
   readonly name: string;
   /** Within so many ms. */
   readonly connect: (timeoutMs: number) => Promise<DriverConnection>;
+  /** Whether it takes several statements in one packet. */
+  readonly several: boolean;
   readonly statementTimeoutMs: number;
   readonly logger: Logger;
 }
@@ -30,6 +32,8 @@ export interface SessionOptions {
 export interface Transaction {
   /** Sends the statements in one packet; their results in the same order. */
   send(...statements: readonly Sql[]): Promise<Result[]>;
+  /** The same with the commit in the packet; nothing may follow. A transaction without it is committed at its end. */
+  last(...statements: readonly Sql[]): Promise<Result[]>;
   /** Set where the transaction is the user's, at whatever isolation they have chosen (`user-session.ts`). */
   readonly foreign?: ForeignTransaction;
 }
@@ -91,15 +95,23 @@ export class Session {
     return this.#turn(doing, (turn) =>
       this.#retried(turn, () =>
         this.#guarded(turn, async () => {
-          await this.#packet(turn, [start]);
-          const driver = this.#driver;
-          // On another connection the rest of the work would run without its beginning.
-          const send = (...statements: readonly Sql[]): Promise<Result[]> => {
-            if (driver === undefined || driver !== this.#driver || driver.isBroken) throw lost(doing);
-            return this.#packet(turn, statements);
+          let driver: DriverConnection | undefined;
+          let isOver = false;
+          const send = async (...statements: readonly Sql[]): Promise<Result[]> => {
+            const isFirst = driver === undefined;
+            // On another connection the rest of the work would run without its beginning.
+            if (!isFirst && (driver !== this.#driver || driver?.isBroken === true)) throw lost(doing);
+            const results = await this.#together(turn, isFirst ? [start, ...statements] : statements);
+            driver ??= this.#driver;
+            return isFirst ? results.slice(1) : results;
           };
-          const answer = await work({ send });
-          await send(commit);
+          const last = async (...statements: readonly Sql[]): Promise<Result[]> => {
+            const results = await send(...statements, commit);
+            isOver = true;
+            return results.slice(0, -1);
+          };
+          const answer = await work({ send, last });
+          if (!isOver) await send(commit);
           return answer;
         }),
       ),
@@ -176,6 +188,19 @@ export class Session {
     } catch (error) {
       this.#drop(error);
     }
+  }
+
+  /** In one packet where the connection takes several statements. */
+  async #together(turn: Turn, statements: readonly Sql[]): Promise<Result[]> {
+    if (this.#options.several) return this.#packet(turn, statements);
+    const results: Result[] = [];
+    let driver: DriverConnection | undefined;
+    for (const statement of statements) {
+      if (driver !== undefined && driver !== this.#driver) throw lost(turn.doing);
+      results.push(...(await this.#packet(turn, [statement])));
+      driver = this.#driver;
+    }
+    return results;
   }
 
   #packet(turn: Turn, statements: readonly Sql[]): Promise<Result[]> {

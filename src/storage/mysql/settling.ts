@@ -1,14 +1,14 @@
-import { MillraceError } from '../../internal/errors.js';
 import { bytesToUuid } from '../../internal/uuid.js';
-import type { ClaimedJob } from '../claimed-job.js';
+import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
-import type { SingleTake } from '../single-take.js';
+import { ensureAloneLanes } from './alone-lanes.js';
 import { type Change, Changes, carryOut, marksAfterLease } from './changes.js';
 import { chunksBySize } from './chunks.js';
-import { claim, prepareClaim, readClaim } from './claims.js';
+import { claim, claimBehind } from './claims.js';
+import { aloneLine, flag } from './codes.js';
 import type { Context } from './context.js';
 import { isCountMismatch, isDuplicateRow } from './errors.js';
-import { claimStatements } from './queries/claim.js';
+import type { Marks } from './marks.js';
 import type { Placed } from './queries/places.js';
 import { type Completion, completeStatements, readFacts } from './queries/settle.js';
 import { wakeQueues } from './wake.js';
@@ -27,21 +27,17 @@ export async function settle(context: Context, settlements: readonly Settlement[
 export async function exchange(
   context: Context,
   settlements: readonly Settlement[],
-  request: SingleTake,
+  request: ClaimRequest,
 ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
   const completions = await plainCompletions(context, settlements);
   if (completions === undefined || chunksBySize(context, settlements, sizeOf).length !== 1) {
     const settled = await settle(context, settlements);
     return { settled, claimed: await claim(context, request) };
   }
-  const prepared = await prepareClaim(context, request);
   try {
-    const results = await context.main.sendTransaction('exchange', [
-      ...completeStatements(context.t, completions, context.now()),
-      ...claimStatements(context.t, prepared.plan),
-    ]);
-    for (const { id, facts } of completions) context.held.drop(id, facts.token);
-    const claimed = (await readClaim(context, prepared, results)) ?? (await claim(context, request));
+    const complete = completeStatements(context.t, completions, context.now());
+    const claimed = await claimBehind(context, request, complete);
+    forgetSettled(context, completions);
     return { settled: settlements.map(() => 'done'), claimed };
   } catch (error) {
     if (!isCountMismatch(error) && !isDuplicateRow(error)) throw error;
@@ -55,12 +51,23 @@ async function settleChunk(context: Context, settlements: readonly Settlement[])
   if (completions === undefined) return settleMixed(context, settlements);
   try {
     await context.main.sendTransaction('settle', completeStatements(context.t, completions, context.now()));
-    for (const { id, facts } of completions) context.held.drop(id, facts.token);
+    forgetSettled(context, completions);
     return settlements.map(() => 'done');
   } catch (error) {
     if (!isCountMismatch(error) && !isDuplicateRow(error)) throw error;
     return settleFollowed(context, settlements);
   }
+}
+
+/** A slot that is free again lets others run: who waits here is told. */
+function forgetSettled(context: Context, completions: readonly Completion[]): void {
+  let isSlotFree = false;
+  for (const { id, facts } of completions) {
+    context.held.drop(id, facts.token);
+    isSlotFree ||= (facts.flags & flag.slotted) !== 0;
+  }
+  // A limit holds over queues.
+  if (isSlotFree) context.notifier.wake(null);
 }
 
 /** Completions of jobs that end otherwise need not go the long way with those. */
@@ -137,6 +144,11 @@ export async function settleFollowed(
   settlements: readonly Settlement[],
 ): Promise<SettleOutcome[]> {
   if (settlements.length === 0) return [];
+  const alone = settlements.filter((settlement) => settlement.kind === 'died' && settlement.alone);
+  await ensureAloneLanes(
+    context,
+    alone.map(({ id }) => id),
+  );
   const { outcomes, woken } = await context.main.transaction('settle', async (tx) => {
     const changes = await Changes.begin(context, tx);
     const placed = await changes.lock(settlements.map(({ id }) => id));
@@ -180,11 +192,7 @@ function afterEarlier(earlier: Change, token: string): SettleOutcome {
 function changeFor(job: Placed, settlement: Settlement, nowMs: number): Change {
   const token = settlement.token.toLowerCase();
   const stop = job.lease?.stop ?? 0;
-  const isCharged = settlement.kind === 'retry' || settlement.kind === 'buried';
-  const marks = marksAfterLease(
-    job,
-    isCharged ? { attempts: (job.marks?.attempts ?? 0) + 1, errors: settlement.errors } : {},
-  );
+  const marks = marksAfterLease(job, whatItDid(job, settlement));
   if (stop !== 0 && settlement.kind !== 'completed') return carryOut(job, stop, token, marks);
   switch (settlement.kind) {
     case 'completed':
@@ -204,8 +212,10 @@ function changeFor(job: Placed, settlement: Settlement, nowMs: number): Change {
     case 'retry':
     case 'snoozed':
       return { to: 'ready', job, marks: { ...marks, due: nowMs + settlement.delayMs } };
-    case 'died':
-      throw new MillraceError('internal', 'settle: this engine knows no dead lanes yet');
+    case 'died': {
+      const line = settlement.alone ? { line: aloneLine } : {};
+      return { to: 'ready', job, marks: { ...marks, ...line, due: nowMs + settlement.delayMs } };
+    }
     case 'put-back': {
       // Without a delay it keeps its place in the line.
       const due = settlement.delayMs > 0 ? nowMs + settlement.delayMs : job.due;
@@ -214,10 +224,26 @@ function changeFor(job: Placed, settlement: Settlement, nowMs: number): Change {
   }
 }
 
+/** What the attempt did to the job, whatever becomes of it. */
+function whatItDid({ marks }: Placed, settlement: Settlement): Partial<Marks> {
+  switch (settlement.kind) {
+    case 'retry':
+      return { attempts: (marks?.attempts ?? 0) + 1, errors: settlement.errors };
+    case 'died':
+      return { deaths: (marks?.deaths ?? 0) + 1, errors: settlement.errors };
+    case 'buried':
+      return settlement.reason === 'poison'
+        ? { deaths: (marks?.deaths ?? 0) + 1, errors: settlement.errors }
+        : { attempts: (marks?.attempts ?? 0) + 1, errors: settlement.errors };
+    default:
+      return {};
+  }
+}
+
 /** Bytes that a settlement adds to a packet: hex doubles a text, UTF-8 may treble it before. */
 function sizeOf(settlement: Settlement): number {
   if (settlement.kind === 'completed') return textBytes(settlement.result);
-  return settlement.kind === 'retry' || settlement.kind === 'buried' ? textBytes(settlement.errors) : 0;
+  return 'errors' in settlement ? textBytes(settlement.errors) : 0;
 }
 
 const textBytes = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text) * 2);

@@ -54,10 +54,11 @@ function statementsWith(text: string): Sql[] {
   const token = 'cd'.repeat(16);
   const facts = { token, queueId: 1, nameId: 1, due: 1, claimedAt: 1, workerId: 1, flags: 0, retentionMs: 5 };
   const keys = keysOf(job, 0);
-  const marks = { ...noMarks(0), reason: text, errors: text };
+  const marks = { ...noMarks(0, 0), reason: text, errors: text };
   const line = { id: job.id, token, seq: 1, kind: 'log', level: 'info', text } as const;
   return [
-    ...enqueueStatements(t, [{ job, queueId: 1, nameId: 2 }], now),
+    ...enqueueStatements(t, [{ job, queueId: 1, nameId: 2, line: 0 }], now),
+    ...enqueueStatements(t, [{ job, queueId: 1, nameId: 2, line: 3 }], now),
     ...completeStatements(t, [{ id: job.id, facts, result: text, isSkipped: false }], now),
     writeMarks(t, [{ id: job.id, marks }]),
     writeKeys(t, keys),
@@ -152,12 +153,10 @@ describe('the guard of texts for the database', () => {
     const plan = {
       workerId: 1,
       leaseMs: 5,
-      limit: 10,
-      start: 2,
-      alone: false,
       now,
+      takes: [{ limit: 10, start: 2, nameIds: [3], reads }],
+      queueIds: [1],
       lanesAreCurrent: sql`1 = 1`,
-      reads,
     };
     for (const statement of claimStatements(t, { ...plan, token: hexDigits('ab'.repeat(16), 16) })) {
       expect(isBare(statement.text), statement.text).toBe(true);

@@ -27,7 +27,6 @@ import type {
   TakeBack,
   TakeBackOutcome,
 } from '../settlement.js';
-import { onlyTake, singleTake } from '../single-take.js';
 import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
@@ -53,16 +52,22 @@ import { HeldFacts } from './held-facts.js';
 import * as inspecting from './inspecting.js';
 import { Lanes } from './lanes.js';
 import * as leases from './leases.js';
+import { limits } from './limits.js';
+import { Lines } from './lines.js';
 import { jobs } from './listing.js';
 import * as logs from './logs.js';
 import { mysqlMigrations, Schema } from './migrate.js';
 import { Notifier } from './notify.js';
 import { type MysqlStorageOptions, type ResolvedMysqlOptions, resolveOptions } from './options.js';
+import { peek } from './peek.js';
+import * as profiles from './profiles.js';
 import * as purging from './purging.js';
 import * as recovery from './recovery.js';
 import { Session } from './session.js';
 import * as settling from './settling.js';
 import { type Sql, sql } from './sql.js';
+import { Survey } from './survey.js';
+import { sweepLanes } from './sweeping-lines.js';
 import { tablesWith } from './tables.js';
 import { within } from './within.js';
 
@@ -70,6 +75,7 @@ export class MysqlStorage implements Storage {
   readonly #options: ResolvedMysqlOptions;
   #open: { readonly context: Context; readonly enqueuer: Enqueuer } | undefined;
   #server: Server | undefined;
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
   /** @throws MillraceError `option-invalid`, `database-url-invalid` */
   constructor(options: MysqlStorageOptions) {
@@ -152,7 +158,7 @@ export class MysqlStorage implements Storage {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimedJob[]> {
-    return claims.claim(this.#context(), singleTake(request));
+    return claims.claim(this.#context(), request);
   }
 
   async settle(settlements: readonly Settlement[]): Promise<SettleOutcome[]> {
@@ -163,7 +169,7 @@ export class MysqlStorage implements Storage {
     settlements: readonly Settlement[],
     request: ClaimRequest,
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
-    return settling.exchange(this.#context(), settlements, singleTake(request));
+    return settling.exchange(this.#context(), settlements, request);
   }
 
   async markStarted(held: readonly Lease[]): Promise<string[]> {
@@ -178,9 +184,8 @@ export class MysqlStorage implements Storage {
     return leases.held(this.#context(), incarnation);
   }
 
-  async peek({ takes }: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
-    const { queues, names } = onlyTake(takes);
-    return leases.peek(this.#context(), queues, names);
+  async peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
+    return peek(this.#context(), request);
   }
 
   async expired(request: {
@@ -283,8 +288,8 @@ export class MysqlStorage implements Storage {
     return inspecting.queues(this.#context());
   }
 
-  limits(): Promise<LimitState[]> {
-    return Promise.resolve([]);
+  async limits(): Promise<LimitState[]> {
+    return limits(this.#context());
   }
 
   async appendLog(lines: readonly NewLogLine[]): Promise<void> {
@@ -339,16 +344,21 @@ export class MysqlStorage implements Storage {
     return fleet.releaseDuty(this.#context(), name, holder);
   }
 
-  noteProfiles(_notes: readonly ProfileNote[]): Promise<void> {
-    return Promise.resolve();
+  async noteProfiles(notes: readonly ProfileNote[]): Promise<void> {
+    return profiles.noteProfiles(this.#context(), notes);
   }
 
-  profiles(_names: readonly string[], _windowMs: number): Promise<HandlerProfile[]> {
-    return Promise.resolve([]);
+  async profiles(names: readonly string[], windowMs: number): Promise<HandlerProfile[]> {
+    return profiles.profiles(this.#context(), names, windowMs);
   }
 
   async tidy(_request: { settled: number; idle: boolean }): Promise<void> {
-    return fleet.tidy(this.#context());
+    const context = this.#context();
+    await fleet.tidy(context);
+    if (performance.now() - this.#sweptAt < sweepEveryMs) return;
+    this.#sweptAt = performance.now();
+    await profiles.foldProfiles(context);
+    await sweepLanes(context);
   }
 
   async watch(onWake: (queues: readonly string[] | null) => void): Promise<AsyncDisposable> {
@@ -363,7 +373,7 @@ export class MysqlStorage implements Storage {
   #newContext(): Context {
     const t = tablesWith(this.#options.tablePrefix);
     const forget = (): void => {
-      for (const cache of [queues, names, lanes]) cache.forget();
+      for (const cache of [queues, names, lanes, lines, survey]) cache.forget();
       held.clear();
     };
     const main = this.#session('main connection', true, forget);
@@ -373,6 +383,9 @@ export class MysqlStorage implements Storage {
     const lanes = new Lanes(main, t);
     const held = new HeldFacts();
     const { logger, offsetMs } = this.#options;
+    const now = (): Sql => nowPlus(offsetMs());
+    const survey = new Survey(t, { now, offsetMs });
+    const lines = new Lines(main, t, { now, offsetMs });
     return {
       t,
       main,
@@ -380,10 +393,12 @@ export class MysqlStorage implements Storage {
       queues,
       names,
       lanes,
+      lines,
+      survey,
       held,
       logger,
       notifier: new Notifier(),
-      now: () => nowPlus(offsetMs()),
+      now,
       server: () => this.#server ?? unknownServer,
     };
   }
@@ -402,7 +417,7 @@ export class MysqlStorage implements Storage {
       onConnect();
       return opened.driver;
     };
-    return new Session({ name, connect, statementTimeoutMs, logger });
+    return new Session({ name, connect, several, statementTimeoutMs, logger });
   }
 
   #schemaOptions() {
@@ -410,6 +425,9 @@ export class MysqlStorage implements Storage {
     return { database: address.database, tablePrefix, lockTimeoutMs: statementTimeoutMs };
   }
 }
+
+/** What is left of lines and profiles grows slowly. */
+const sweepEveryMs = 10_000;
 
 /** An index over all history needs its time. */
 const migrationStepTimeoutMs = 15 * 60_000;

@@ -19,6 +19,11 @@ const names = [
   'workers',
   'audit',
   'duties',
+  'gates',
+  'lines',
+  'members',
+  'slots',
+  'profiles',
   'schema',
 ] as const;
 

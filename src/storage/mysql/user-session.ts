@@ -47,6 +47,7 @@ export class UserSession {
     try {
       const answer = await work({
         send: (...statements) => this.send(doing, ...statements),
+        last: (...statements) => this.send(doing, ...statements),
         foreign: this.#foreign,
       });
       await this.#run(doing, 'release savepoint millrace');

@@ -27,7 +27,7 @@ export function within(tx: unknown, context: Context): TransactionQueue {
   const foreign: Context = { ...context, main, held: new HeldFacts(), notifier: new Notifier() };
   return {
     async enqueue(jobs) {
-      const outcomes = await new Enqueuer(foreign).enqueue(jobs);
+      const outcomes = await new Enqueuer(foreign, true).enqueue(jobs);
       for (const { outcome, id } of outcomes) if (outcome === 'created') touched.add(id.toLowerCase());
       return outcomes;
     },

@@ -66,11 +66,9 @@ function claim(queueIds: readonly number[], isShared = false, foreignRanks: read
     token: hexDigits('cd'.repeat(16), 16),
     workerId: 1,
     leaseMs: 45_000,
-    limit: 200,
-    start: 10,
-    alone: false,
     now,
-    reads,
+    takes: [{ limit: 200, start: 10, nameIds: [1], reads }],
+    queueIds,
     lanesAreCurrent: sql`1 = 1`,
   };
   return claimStatements(t, plan);
@@ -88,7 +86,7 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
   'lock places': places.lockPlaces(t, hex),
   'read bodies': [places.readBodies(t, hex)],
   'forget jobs': places.forgetJobs(t, ids, true),
-  'write marks': [writeMarks(t, [{ id: ids[0] ?? '', marks: noMarks(0) }])],
+  'write marks': [writeMarks(t, [{ id: ids[0] ?? '', marks: noMarks(0, 0) }])],
   dependents: [
     dependents.edgesOf(t, hex),
     dependents.meetEdges(t, hex, hex),
@@ -103,7 +101,7 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
     leases.markStartedStatement(t, held),
     leases.markStartedStatement(t, manyTokens),
     leases.tokensOf(t, held),
-    leases.peekStatement(t, [1, 2], [1, 2], now),
+    leases.peekStatement(t, [{ queueIds: [1, 2], nameIds: [1, 2] }], { now, kept: [] }),
     leases.lanesOfJobs(t, ids),
     leases.openEdgesWithEnds(t, ids),
     leases.sweepBound(t, ids[0] ?? null, 5_000),
@@ -175,7 +173,7 @@ const seeds: readonly Sql[] = [
   sql`insert into ${t.log} select ${rowId(5)}, 5, ${rowId(5)}, 1, n, 0, 0, x'61' from ${rows} r`,
   ...[1, 2, 3, 4, 5, 6].map(
     (first) =>
-      sql`insert into ${t.jobs} select ${rowId(first)}, 1, 1, 0, 5, 5, 3, null, null, null, 1, x'61' from ${rows} r`,
+      sql`insert into ${t.jobs} select ${rowId(first)}, 1, 1, 0, 5, 5, 3, null, null, null, 1, x'61', null from ${rows} r`,
   ),
 ];
 

@@ -2,7 +2,7 @@
 -- oldest-code: 1
 --
 -- Where the id of a job stands is its status: ready = pending, leases = processing, waiting = blocked, finals = the rest.
--- jobs (the body) is written once, but for edits; its version is that of the payload's shape; the road of a job that succeeds at once is jobs + ready, then leases, then finals.
+-- jobs (the body) is written once, but for edits; its line is null for an ordinary job; its version is that of the payload's shape; the road of a job that succeeds at once is jobs + ready, then leases, then finals.
 -- Whatever else happened to a job (failures, deaths, a new due time) stands in marks; flag 1 says that there is a row.
 -- Every statement can be repeated: DDL commits by itself here, so a migration may stop half-way and is run again.
 
@@ -31,12 +31,14 @@ create table if not exists `millrace_names` (
   unique key by_name (name)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
 
--- Which lines, ranks and names a queue has ever had: the claim reads one bounded range for each.
+-- Which lines, ranks and names a queue has had: the claim reads one bounded range for each. Those of the ordinary line and
+-- of jobs that run alone stay for ever; those of other lines are written with each job and go when nothing stands in them.
 create table if not exists `millrace_lanes` (
   queue_id int unsigned not null,
   line int not null,
   rnk smallint not null,
   name_id int unsigned not null,
+  made_at bigint not null default 0,
   primary key (queue_id, line, rnk, name_id)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
 
@@ -53,10 +55,12 @@ create table if not exists `millrace_jobs` (
   unique_key varbinary(764) null,
   version int unsigned not null default 1,
   payload mediumtext not null,
+  line int null,
   primary key (id)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
 
--- rnk = -priority. line 0 = ordinary, -1 = must run alone. flags: 1 = has marks, 2 = others wait for it.
+-- rnk = -priority. line 0 = ordinary, -1 = must run alone, else one of `millrace_lines`.
+-- flags: 1 = has marks, 2 = others wait for it, 4 = has a slot (only of leases).
 create table if not exists `millrace_ready` (
   queue_id int unsigned not null,
   line int not null,
@@ -229,4 +233,68 @@ create table if not exists `millrace_duties` (
   holder varbinary(764) not null,
   until_ms bigint not null,
   primary key (name)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- What claims lock before they count what runs. kind: 0 = group and key, 1 = group, 2 = queue. k: hash of what it stands for.
+-- served: grows with each job that was claimed behind it; the key of a group with the smallest goes next.
+create table if not exists `millrace_gates` (
+  id int unsigned not null auto_increment,
+  k binary(32) not null,
+  kind tinyint not null,
+  group_name varbinary(764) null,
+  key_name varbinary(764) null,
+  served bigint not null default 0,
+  primary key (id),
+  unique key by_k (k)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- A group, key, maximum, cost and labels that jobs agree in. k: hash of these. requires: JSON array, null when empty.
+create table if not exists `millrace_lines` (
+  id int not null auto_increment,
+  k binary(32) not null,
+  key_gate int unsigned null,
+  group_gate int unsigned null,
+  max_running int unsigned null,
+  cost int unsigned not null,
+  requires mediumtext null,
+  named_at bigint not null,
+  primary key (id),
+  unique key by_k (k),
+  key by_key (key_gate),
+  key by_group (group_gate),
+  key by_time (named_at)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- The jobs of each line, whatever their status: a line goes when it has none.
+create table if not exists `millrace_members` (
+  line int not null,
+  job_id binary(16) not null,
+  primary key (line, job_id)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- Leases that count against a limit or budget, by gate; written and removed together with the lease.
+create table if not exists `millrace_slots` (
+  id binary(16) not null,
+  queue_gate int unsigned null,
+  key_gate int unsigned null,
+  group_gate int unsigned null,
+  cost int unsigned not null,
+  max_running int unsigned null,
+  primary key (id),
+  key by_queue (queue_gate, cost),
+  key by_key (key_gate, cost, max_running),
+  key by_group (group_gate, cost)
+) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;
+
+-- What attempts of handlers took, by the minute; one row per note, folded by a duty.
+create table if not exists `millrace_profiles` (
+  id bigint unsigned not null auto_increment,
+  name_id int unsigned not null,
+  minute bigint not null,
+  n int unsigned not null,
+  total_us bigint not null,
+  max_rss bigint null,
+  primary key (id),
+  key by_name (name_id, minute),
+  key by_minute (minute)
 ) engine = InnoDB default character set utf8mb4 collate utf8mb4_bin;

@@ -1,3 +1,4 @@
+import { ordinaryLine } from '../codes.js';
 import { marksColumns } from '../marks.js';
 import { hexId, hexText, join, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
@@ -9,7 +10,7 @@ const summaryColumns = (
   f.status, f.due, f.claimed_at, f.finished_at, f.worker_id, l.id is not null, l.claimed_at, l.worker_id, w.id is not null,
   (select group_concat(g.tag separator x'20') from ${t.tags} g force index (by_job) where g.job_id = j.id)`;
 
-const recordColumns = sql`j.version, j.payload, j.retention, j.unique_key, f.result, f.outcome, f.reason, l.stop, l.lease_until, l.started`;
+const recordColumns = sql`j.version, j.payload, j.retention, j.unique_key, f.result, f.outcome, f.reason, l.stop, l.lease_until, l.started, j.line`;
 
 function placesOf(t: Tables): Sql {
   return sql`${t.jobs} j left join ${t.marks} m on m.id = j.id left join ${t.finals} f on f.id = j.id
@@ -53,12 +54,13 @@ export function idsEndingInStatement(t: Tables, digits: string): Sql {
 
 /**
  * Everything that is counted, in one statement and so at one moment: kind (0 ready, 1 leases, 2 waiting, 3 finals), queue,
- * a detail (ready: line × 10 + is due; finals: status), count, earliest due. Index: primary of ready, by_queue of waiting.
+ * a detail (ready: line × 10 + is due, where all lines but that of jobs that run alone are one; finals: status), count, earliest due. Index: primary of ready, by_queue of waiting.
  */
 export function countsStatement(t: Tables, queueId: number | null, now: Sql): Sql {
   const where = queueId === null ? sql`` : sql`where queue_id = ${queueId}`;
-  return sql`select 0, queue_id, line * 10 + (due <= ${now}), count(*), min(due) from ${t.ready} ${where}
-      group by queue_id, line * 10 + (due <= ${now})
+  const detail = sql`if(line < ${ordinaryLine}, line, ${ordinaryLine}) * 10 + (due <= ${now})`;
+  return sql`select 0, queue_id, ${detail}, count(*), min(due) from ${t.ready} ${where}
+      group by queue_id, ${detail}
     union all select 1, queue_id, 0, count(*), null from ${t.leases} ${where} group by queue_id
     union all select 2, queue_id, 0, count(*), null from ${t.waiting} ${where} group by queue_id
     union all select 3, queue_id, status, sum(n), null from (
@@ -161,7 +163,7 @@ export function listTagged(t: Tables, tag: string, request: Pick<ListRequest, 'a
 /** queue_id, line, rnk, due of a pending job. Index: primary of jobs, marks and ready. */
 export function pendingPlace(t: Tables, id: Sql): Sql {
   return sql`select r.queue_id, r.line, r.rnk, r.due from ${t.jobs} j left join ${t.marks} m on m.id = j.id
-    straight_join ${t.ready} r force index (primary) on r.queue_id = j.queue_id and r.line = coalesce(m.line, 0)
+    straight_join ${t.ready} r force index (primary) on r.queue_id = j.queue_id and r.line = coalesce(m.line, j.line, 0)
       and r.rnk = j.rnk and r.due = coalesce(m.due, j.due) and r.id = j.id
     where j.id = ${id}`;
 }

@@ -1,8 +1,9 @@
 import type { Lease } from '../../claimed-job.js';
 import { aloneLine, ordinaryLine } from '../codes.js';
 import { marksColumns } from '../marks.js';
-import { hexDigits, hexId, list, type Sql, sql } from '../sql.js';
+import { hexDigits, hexId, join, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
+import { hasLines } from './claim.js';
 
 /**
  * Passes over what another transaction has locked: it is just being settled, or a user's transaction has its hands on it,
@@ -38,18 +39,70 @@ export function tokensOf(t: Tables, leases: readonly Lease[]): Sql {
   return sql`select id, token from ${t.leases} force index (by_id) where id in ${list(leases.map(({ id }) => hexId(id)))}`;
 }
 
-/** Index: by_name of ready, one dive per lane. */
+/** What one take of a claim could get. */
+export interface PeekedTake {
+  readonly queueIds: readonly number[];
+  readonly nameIds: readonly number[];
+}
+
+/**
+ * Due of the first ordinary job, of the first that must run alone, now, and whether there are other lines. Of `kept` queues
+ * only ordinary jobs count that are not due yet. Index: by_name of ready, one dive per lane.
+ */
 export function peekStatement(
   t: Tables,
-  queueIds: readonly number[],
-  nameIds: readonly number[],
-  now: Sql,
+  takes: readonly PeekedTake[],
+  { now, kept }: { readonly now: Sql; readonly kept: readonly number[] },
 ): Sql {
-  const first = sql`(select r.due from ${t.ready} r force index (by_name) where r.queue_id = l.queue_id
-    and r.line = l.line and r.name_id = l.name_id and r.rnk = l.rnk order by r.due limit 1)`;
-  return sql`select min(if(l.line = ${ordinaryLine}, ${first}, null)), min(if(l.line = ${aloneLine}, ${first}, null)), ${now}
+  const first = firstDue(t, sql``);
+  const ordinary =
+    kept.length === 0
+      ? first
+      : sql`if(l.queue_id in ${list(kept)}, ${firstDue(t, sql`and r.due > ${now}`)}, ${first})`;
+  const queueIds = [...new Set(takes.flatMap((take) => take.queueIds))];
+  return sql`select min(if(l.line = ${ordinaryLine}, ${ordinary}, null)), min(if(l.line = ${aloneLine}, ${first}, null)), ${now},
+    ${hasLines(t, queueIds)}
     from ${t.lanes} l straight_join ${t.queues} q on q.id = l.queue_id and q.paused = 0
-    where l.queue_id in ${list(queueIds)} and l.name_id in ${list(nameIds)}`;
+    where l.line <= ${ordinaryLine} and (${lanesOf(takes)})`;
+}
+
+/** queue_id, line, due of the first job, and of the first that is not due yet; of up to `limit` lanes. Index: as above. */
+export function peekLinesStatement(
+  t: Tables,
+  takes: readonly PeekedTake[],
+  { now, limit }: { readonly now: Sql; readonly limit: number },
+): Sql {
+  return sql`select l.queue_id, l.line, ${firstDue(t, sql``)}, ${firstDue(t, sql`and r.due > ${now}`)}
+    from ${t.lanes} l straight_join ${t.queues} q on q.id = l.queue_id and q.paused = 0
+    where l.line > ${ordinaryLine} and (${lanesOf(takes)}) limit ${limit}`;
+}
+
+/** queue_id and home line of due jobs that must run alone, each once. Index: as above; primary of jobs. */
+export function peekAloneStatement(
+  t: Tables,
+  takes: readonly PeekedTake[],
+  { now, limit }: { readonly now: Sql; readonly limit: number },
+): Sql {
+  return sql`select distinct queue_id, home from (select l.queue_id, j.line as home
+      from ${t.lanes} l straight_join ${t.queues} q on q.id = l.queue_id and q.paused = 0
+      straight_join ${t.ready} r force index (by_name) on r.queue_id = l.queue_id and r.line = l.line
+        and r.name_id = l.name_id and r.rnk = l.rnk and r.due <= ${now}
+      straight_join ${t.jobs} j on j.id = r.id
+      where l.line = ${aloneLine} and (${lanesOf(takes)}) limit ${limit}) alone`;
+}
+
+function firstDue(t: Tables, condition: Sql): Sql {
+  return sql`(select r.due from ${t.ready} r force index (by_name) where r.queue_id = l.queue_id
+    and r.line = l.line and r.name_id = l.name_id and r.rnk = l.rnk ${condition} order by r.due limit 1)`;
+}
+
+function lanesOf(takes: readonly PeekedTake[]): Sql {
+  return join(
+    takes.map(
+      ({ queueIds, nameIds }) => sql`l.queue_id in ${list(queueIds)} and l.name_id in ${list(nameIds)}`,
+    ),
+    ' or ',
+  );
 }
 
 /** The whole table: as many rows as jobs run. */

@@ -1,7 +1,10 @@
 import { bytesToUuid } from '../../../internal/uuid.js';
+import { flag, ordinaryLine } from '../codes.js';
 import { type Marks, marksColumns, marksOf, marksWidth } from '../marks.js';
 import { hexId, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
+import { deleteMembers } from './lines.js';
+import { deleteSlots } from './slots.js';
 
 /** A job with the row that says where it stands, locked by who reads it. */
 export interface Placed {
@@ -10,6 +13,8 @@ export interface Placed {
   readonly queueId: number;
   readonly nameId: number;
   readonly line: number;
+  /** The line it was dispatched into: where it returns to, unless it must run alone. */
+  readonly homeLine: number;
   readonly rnk: number;
   readonly due: number;
   readonly flags: number;
@@ -54,7 +59,7 @@ export function lockLeases(t: Tables, ids: readonly Sql[]): Sql {
 function lockReady(t: Tables, ids: readonly Sql[]): Sql {
   return sql`select r.id, r.queue_id, r.name_id, r.line, r.rnk, r.due, r.flags from ${t.jobs} j
     left join ${t.marks} m on m.id = j.id
-    straight_join ${t.ready} r force index (primary) on r.queue_id = j.queue_id and r.line = coalesce(m.line, 0)
+    straight_join ${t.ready} r force index (primary) on r.queue_id = j.queue_id and r.line = coalesce(m.line, j.line, 0)
       and r.rnk = j.rnk and r.due = coalesce(m.due, j.due) and r.id = j.id
     where j.id in ${list(ids)} order by j.id for update`;
 }
@@ -73,29 +78,32 @@ export function lockFinals(t: Tables, ids: readonly Sql[]): Sql {
 
 /** What stands in body and marks. Index: primary of both. */
 export function readBodies(t: Tables, ids: readonly Sql[]): Sql {
-  return sql`select ${marksColumns}, j.id, j.rnk, j.retention, j.unique_scope, j.unique_key from ${t.jobs} j
+  return sql`select ${marksColumns}, j.id, j.rnk, j.retention, j.unique_scope, j.unique_key, j.line from ${t.jobs} j
     left join ${t.marks} m on m.id = j.id where j.id in ${list(ids)}`;
 }
 
 export interface Body {
   readonly id: string;
   readonly rnk: number;
+  readonly line: number;
   readonly retentionMs: number | null;
   readonly marks: Marks | null;
   readonly unique: { readonly key: string; readonly scope: number } | null;
 }
 
 export function bodyOf(row: readonly unknown[]): Body {
-  const [id, rnk, retentionMs, scope, key] = row.slice(marksWidth) as [
+  const [id, rnk, retentionMs, scope, key, line] = row.slice(marksWidth) as [
     Buffer,
     number,
     number | null,
     number | null,
     Buffer,
+    number | null,
   ];
   return {
     id: bytesToUuid(id),
     rnk,
+    line: line ?? ordinaryLine,
     retentionMs,
     marks: marksOf(row),
     unique: scope === null ? null : { key: key.toString(), scope },
@@ -123,6 +131,7 @@ export function placedOf(place: Placed['place'], row: readonly unknown[], body: 
     due,
     flags,
     retentionMs: body.retentionMs,
+    homeLine: body.line,
     marks: body.marks,
     unique: body.unique,
     lease: place === 'leases' ? leaseOf(row) : null,
@@ -152,6 +161,14 @@ function finalOf(row: readonly unknown[]): PlacedFinal {
 /** Takes the row of a job out of the place it stands in. The row is locked, so it is there. */
 export function leavePlaces(t: Tables, jobs: readonly Placed[]): Sql[] {
   const statements: Sql[] = [];
+  const slotted = jobs.filter(({ flags }) => (flags & flag.slotted) !== 0);
+  if (slotted.length > 0)
+    statements.push(
+      deleteSlots(
+        t,
+        slotted.map(({ id }) => hexId(id)),
+      ),
+    );
   for (const place of ['leases', 'waiting', 'finals'] as const) {
     const ids = jobs.filter((job) => job.place === place).map(({ id }) => hexId(id));
     // Index: by_id of leases, primary of the others.
@@ -192,6 +209,7 @@ export function forgetJobs(t: Tables, ids: readonly string[], keepRunningPeriods
   const these = list(ids.map(hexId));
   // Index: primary of jobs, marks, log (prefix) and edges (prefix); by_child of edges; by_job of keys and tags.
   return [
+    deleteMembers(t, ids.map(hexId)),
     sql`delete from ${t.jobs} where id in ${these}`,
     sql`delete from ${t.marks} where id in ${these}`,
     sql`delete from ${t.log} where job_id in ${these}`,

@@ -3,6 +3,7 @@ import { flag } from '../codes.js';
 import type { Facts } from '../held-facts.js';
 import { hexDigits, hexId, hexText, int, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
+import { deleteSlots } from './slots.js';
 
 /** A completion whose facts are known. */
 export interface Completion {
@@ -21,8 +22,17 @@ const mostTokens = 8;
  * transaction is rolled back, and the followed path looks row by row.
  */
 export function completeStatements(t: Tables, completions: readonly Completion[], now: Sql): Sql[] {
+  const slotted = completions.filter(({ facts }) => (facts.flags & flag.slotted) !== 0);
   return [
     ...deletes(t, completions),
+    ...(slotted.length > 0
+      ? [
+          deleteSlots(
+            t,
+            slotted.map(({ id }) => hexId(id)),
+          ),
+        ]
+      : []),
     sql`set @guard = exp(abs(@settled - ${completions.length}) * 1000), @now = ${now}`,
     insertFinals(t, completions.map(finalRow)),
     countFinals(
@@ -48,21 +58,21 @@ function deletes(t: Tables, completions: readonly Completion[]): Sql[] {
     return [
       // Index: primary, one dive per pair.
       sql`delete l from ${t.leases} l force index (primary) where (l.token, l.id) in ${list(pairs)}
-        and l.flags < ${flag.followed} and l.stop = 0`,
+        and (l.flags & ${flag.followed}) = 0 and l.stop = 0`,
       sql`set @settled = row_count()`,
     ];
   }
   return [...byToken].flatMap(([token, own], index) => [
     // Index: primary.
     sql`delete l from ${t.leases} l force index (primary) where l.token = ${hexDigits(token, 16)}
-      and l.id in ${list(own.map(({ id }) => hexId(id)))} and l.flags < ${flag.followed} and l.stop = 0`,
+      and l.id in ${list(own.map(({ id }) => hexId(id)))} and (l.flags & ${flag.followed}) = 0 and l.stop = 0`,
     sql`set @settled = ${index === 0 ? sql`` : sql`@settled + `}row_count()`,
   ]);
 }
 
 function finalRow({ id, facts, result, isSkipped }: Completion): Sql {
   const { retentionMs } = facts;
-  return sql`(${hexId(id)}, ${facts.queueId}, ${facts.nameId}, ${statusCodes.completed}, ${facts.flags}, ${int(retentionMs !== null)},
+  return sql`(${hexId(id)}, ${facts.queueId}, ${facts.nameId}, ${statusCodes.completed}, ${facts.flags & ~flag.slotted}, ${int(retentionMs !== null)},
     @now + ${retentionMs ?? 0}, ${facts.due}, ${facts.claimedAt}, @now, ${facts.workerId}, ${hexDigits(facts.token, 16)},
     ${int(isSkipped)}, null, ${hexText(result)})`;
 }

@@ -10,7 +10,7 @@ export function readPlaces(t: Tables, ids: readonly Sql[]): Sql {
       r.queue_id, r.line, r.rnk, r.due
     from ${t.jobs} j left join ${t.marks} m on m.id = j.id left join ${t.leases} l on l.id = j.id
     left join ${t.waiting} w on w.id = j.id left join ${t.finals} f on f.id = j.id
-    left join ${t.ready} r on r.queue_id = j.queue_id and r.line = coalesce(m.line, 0) and r.rnk = j.rnk
+    left join ${t.ready} r on r.queue_id = j.queue_id and r.line = coalesce(m.line, j.line, 0) and r.rnk = j.rnk
       and r.due = coalesce(m.due, j.due) and r.id = j.id
     where j.id in ${list(ids)}`;
 }

@@ -1,0 +1,383 @@
+/*
+ * The claim where lines or budgets are in play. One transaction, mostly of two round trips:
+ *
+ * 1. Lock the gates (of keys, of groups and queues with a budget) in ascending order, waiting; then, in statements of their
+ *    own and so with what is committed by now, count what runs behind them and read who comes next.
+ * 2. Take what `choose-jobs.ts` decided, write its slots and who was served, return the jobs, commit.
+ *
+ * Which lanes are looked at is decided by the survey, a hint. Where a take has slots left the survey is read anew, and
+ * step 1 done for lanes that were not looked at; gates are then locked without waiting, since the order is gone.
+ * A claim that waits for gates holds nothing but rows of its own (leases and slots that it ended): no deadlock.
+ */
+import { type Candidate, type Chosen, chooseJobs, inClaimOrder } from '../choose-jobs.js';
+import { hasRoom } from '../occupancy.js';
+import type { PreparedClaim } from './claim-plan.js';
+import type { ClaimedRow } from './claimed-rows.js';
+import type { Context } from './context.js';
+import type { Result } from './driver.js';
+import { GateKeeper } from './gate-keeper.js';
+import type { Line } from './lines.js';
+import { claimedRows, claimState, leaveReady, type TakePlan } from './queries/claim.js';
+import {
+  beginStatements,
+  insertSlots,
+  type LaneQuota,
+  pausedAmong,
+  peekLanes,
+  peekOrdinary,
+  serveGates,
+  takeLanes,
+  takeOrdinary,
+} from './queries/lined-claim.js';
+import type { Transaction } from './session.js';
+import type { Sql } from './sql.js';
+import type { SeenLane } from './survey.js';
+
+/** Lanes that one round looks at. */
+const mostLanes = 256;
+/** Where many lanes share the slots of a take, so many jobs of each are read at least. */
+const fewestJobs = 4;
+const manyLanes = 8;
+const mostRounds = 4;
+
+/** What a claim found, and the rows that it holds: of a fresh one in their order. */
+export interface LinedAnswer {
+  readonly state: number;
+  readonly rows: readonly ClaimedRow[];
+}
+
+/** Where jobs come from: the ordinary line of a queue, for one take, or a lane. */
+interface Spring {
+  readonly key: string;
+  readonly take: number;
+  readonly queueId: number;
+  /** Null: the ordinary line. */
+  readonly lane: SeenLane | null;
+  readonly line: Line | null;
+  /** The first ones, in order. */
+  readonly jobs: SpringJob[];
+  /** There may be more than these. */
+  isCut: boolean;
+}
+
+interface SpringJob extends Candidate {
+  readonly spring: Spring;
+}
+
+/** `before`: statements that go first, as those of a settle. */
+export async function claimLined(
+  context: Context,
+  prepared: PreparedClaim,
+  before: readonly Sql[],
+): Promise<LinedAnswer> {
+  const { survey } = context;
+  const stale = survey.stale(prepared.queueIds);
+  const send = (...statements: readonly Sql[]): Promise<Result[]> =>
+    context.main.send('looking for lines', ...statements);
+  await survey.read(stale, send);
+  await context.lines.load(survey.linesIn(prepared.queueIds));
+  const keeper = await GateKeeper.for(context, prepared.request);
+  const isFresh = stale.length === survey.lined(prepared.queueIds).length;
+  return context.main.transaction('claim', (tx) =>
+    new LinedClaim(context, tx, { prepared, keeper }).run(before, isFresh),
+  );
+}
+
+class LinedClaim {
+  readonly #context: Context;
+  readonly #tx: Transaction;
+  readonly #prepared: PreparedClaim;
+  readonly #keeper: GateKeeper;
+  /** Lanes that have nothing more to give to this claim. */
+  readonly #looked = new Set<string>();
+  /** What was taken, by take, in order. */
+  readonly #order: Spring[][];
+  #paused = new Set<number>();
+
+  constructor(
+    context: Context,
+    tx: Transaction,
+    { prepared, keeper }: { prepared: PreparedClaim; keeper: GateKeeper },
+  ) {
+    this.#context = context;
+    this.#tx = tx;
+    this.#prepared = prepared;
+    this.#keeper = keeper;
+    this.#order = prepared.takes.map(() => []);
+    keeper.begin();
+  }
+
+  async run(before: readonly Sql[], isSurveyFresh: boolean): Promise<LinedAnswer> {
+    const { t, survey } = this.#context;
+    const { plan, queueIds } = this.#prepared;
+    let head: readonly Sql[] = [
+      ...before,
+      ...beginStatements(t, plan, survey.plain(queueIds)),
+      pausedAmong(t, queueIds),
+    ];
+    let isFresh = isSurveyFresh;
+    let lanes = this.#choose();
+    for (let round = 1; ; round += 1) {
+      const { state, springs } = await this.#look(head, lanes);
+      if (state !== claimState.fresh) {
+        const [rows] = await this.#tx.last(claimedRows(t, plan.token));
+        return { state, rows: rowsOf(rows) };
+      }
+      head = [];
+      const { statements, isCut } = this.#take(springs);
+      if (round === mostRounds || !this.#prepared.takes.some((_, take) => this.#roomIn(take) > 0))
+        return this.#finish(statements);
+      if (!isCut && !isFresh) {
+        await this.#surveyAnew();
+        isFresh = true;
+      }
+      lanes = this.#choose();
+      if (lanes.length === 0) return this.#finish(statements);
+      if (statements.length > 0) await this.#tx.send(...statements);
+    }
+  }
+
+  async #surveyAnew(): Promise<void> {
+    const { survey, lines } = this.#context;
+    const queueIds = survey.lined(this.#prepared.queueIds);
+    await survey.read(queueIds, this.#tx.send);
+    await lines.load(survey.linesIn(queueIds), this.#tx.send);
+  }
+
+  /** Jobs that a take may still get, those that wait in a buffer among them. */
+  #placesIn(take: number): number {
+    return (this.#prepared.plan.takes[take]?.limit ?? 0) - (this.#order[take]?.length ?? 0);
+  }
+
+  /** Slots of a take that are still free. */
+  #roomIn(take: number): number {
+    return (this.#prepared.plan.takes[take]?.start ?? 0) - (this.#order[take]?.length ?? 0);
+  }
+
+  /** Lanes worth a look, those that most likely can go on first, and of these the ones served longest ago. */
+  #choose(): (readonly [take: number, lane: SeenLane, line: Line])[] {
+    const { survey, lines } = this.#context;
+    const { takes, request } = this.#prepared;
+    const labels = new Set(request.labels);
+    const open = takes.flatMap(({ queueIds, nameIds }, take) => {
+      // Also with no slot left: before a job that could run, a take ends.
+      if (this.#placesIn(take) <= 0) return [];
+      return queueIds
+        .filter((id) => !this.#paused.has(id))
+        .flatMap((id) => survey.dueIn(id))
+        .flatMap((lane) => {
+          const line = lines.line(lane.line);
+          const fits =
+            line !== undefined &&
+            nameIds.has(lane.nameId) &&
+            !this.#looked.has(laneKey(lane)) &&
+            line.requires.every((label) => labels.has(label)) &&
+            this.#keeper.couldAfford(line, lane.queueId);
+          return fits ? [[take, lane, line] as const] : [];
+        });
+    });
+    const isFull = (lane: SeenLane, { limit }: Line): number =>
+      limit?.max != null && lane.running >= limit.max ? 1 : 0;
+    open.sort(
+      ([, a, lineA], [, b, lineB]) =>
+        isFull(a, lineA) - isFull(b, lineB) || a.rnk - b.rnk || a.served - b.served || a.due - b.due,
+    );
+    return open.slice(0, mostLanes);
+  }
+
+  async #look(
+    head: readonly Sql[],
+    lanes: readonly (readonly [take: number, lane: SeenLane, line: Line])[],
+  ): Promise<{ state: number; springs: Spring[] }> {
+    const { t } = this.#context;
+    const { plan } = this.#prepared;
+    const locks = this.#keeper.statements(lanes.map(([, , line]) => line));
+    const ordinary = plan.takes.flatMap((take, index) => {
+      const room = take.limit - (this.#order[index]?.length ?? 0);
+      return room <= 0 ? [] : take.reads.map((read) => ({ take: index, read, room }));
+    });
+    const reads = lanes.map(([take, lane, line]) => ({
+      lane,
+      limit: this.#readOf(take, { line, among: lanes.length }),
+    }));
+    const results = await this.#tx.send(
+      ...head,
+      ...locks,
+      ...ordinary.map(({ read, room }) => peekOrdinary(t, read, room)),
+      ...(reads.length > 0 ? [peekLanes(t, reads)] : []),
+    );
+    const found = results.slice(results.length - ordinary.length - (reads.length > 0 ? 1 : 0));
+    const counted = results.slice(head.length, head.length + locks.length);
+    const { state, nowMs } = this.#readHead(results, head.length);
+    this.#keeper.read(counted, nowMs);
+    const springs = ordinary.map(({ take, read: { queueId } }, index): Spring => {
+      const key = ordinaryKey(take, queueId);
+      const spring: Spring = { key, take, queueId, lane: null, line: null, jobs: [], isCut: false };
+      for (const [rnk, due, id] of (found[index]?.rows ?? []) as [number, number, Buffer][])
+        spring.jobs.push(springJob(spring, { rnk, due, id }));
+      return spring;
+    });
+    const ofLanes = lanes.map(([take, lane, line]): Spring => {
+      const key = laneKey(lane);
+      this.#looked.add(key);
+      return { key, take, queueId: lane.queueId, lane, line, jobs: [], isCut: false };
+    });
+    const rows = (reads.length > 0 ? (found.at(-1)?.rows ?? []) : []) as [number, number, Buffer][];
+    for (const [index, due, id] of rows) {
+      const spring = ofLanes[index];
+      spring?.jobs.push(springJob(spring, { rnk: spring.lane?.rnk ?? 0, due, id }));
+    }
+    for (const [index, spring] of ofLanes.entries()) {
+      if (spring.line === null || !this.#keeper.guards(spring.line)) continue;
+      spring.jobs.sort(inClaimOrder);
+      spring.isCut = spring.jobs.length > 0 && spring.jobs.length === reads[index]?.limit;
+      springs.push(spring);
+    }
+    return { state, springs: springs.filter(({ queueId }) => !this.#paused.has(queueId)) };
+  }
+
+  #lastHead = { state: claimState.fresh as number, nowMs: 0 };
+
+  #readHead(results: readonly Result[], length: number): { state: number; nowMs: number } {
+    if (length === 0) return this.#lastHead;
+    const [state, nowMs] = (results[length - 2]?.rows[0] ?? []).map(Number);
+    this.#paused = new Set((results[length - 1]?.rows ?? []).map(([id]) => id as number));
+    this.#lastHead = { state: state ?? claimState.stale, nowMs: nowMs ?? 0 };
+    return this.#lastHead;
+  }
+
+  #readOf(take: number, { line, among }: { line: Line; among: number }): number {
+    const room = Math.min(this.#placesIn(take), Math.max(this.#roomIn(take), 0) + 1);
+    const most = Math.min(room, line.limit?.max ?? room);
+    return among <= manyLanes ? most : Math.min(most, Math.max(fewestJobs, Math.ceil((2 * room) / among)));
+  }
+
+  /** What is taken of what was read. */
+  #take(springs: readonly Spring[]): { statements: Sql[]; isCut: boolean } {
+    const { t } = this.#context;
+    const { plan } = this.#prepared;
+    const statements: Sql[] = [];
+    const lanes: LaneQuota[] = [];
+    const chosen = plan.takes.map((take, index) => this.#chooseIn(take, index, springs));
+    for (const [index, jobs] of chosen.entries()) {
+      const bySpring = new Map<Spring, boolean[]>();
+      for (const { job, started } of jobs) {
+        const own = bySpring.get(job.spring);
+        if (own === undefined) bySpring.set(job.spring, [started]);
+        else own.push(started);
+      }
+      for (const [{ lane, line, queueId }, starts] of bySpring) {
+        const isMetered = this.#keeper.queueGates.has(queueId);
+        if (lane !== null) {
+          lanes.push({ lane, limit: starts.length, isMetered: isMetered || line?.keyGate != null });
+          continue;
+        }
+        const read = plan.takes[index]?.reads.find((one) => one.queueId === queueId);
+        const started = starts.filter((isStarted) => isStarted).length;
+        if (read !== undefined)
+          statements.push(...takeOrdinary(t, plan, { read, count: starts.length, started, isMetered }));
+      }
+      this.#order[index]?.push(...jobs.map(({ job }) => job.spring));
+    }
+    if (lanes.length > 0) statements.push(takeLanes(t, plan, lanes));
+    if (statements.length > 0) statements.push(leaveReady(t, plan.token));
+    const cut = springs.filter(
+      (spring) =>
+        spring.isCut &&
+        hasRoom(this.#keeper.roomFor(spring.line, spring.queueId)) &&
+        chosen[spring.take]?.filter(({ job }) => job.spring === spring).length === spring.jobs.length,
+    );
+    for (const { key } of cut) this.#looked.delete(key);
+    return { statements, isCut: cut.length > 0 };
+  }
+
+  #chooseIn(take: TakePlan, index: number, springs: readonly Spring[]): Chosen<SpringJob>[] {
+    const taken = this.#order[index]?.length ?? 0;
+    const own = springs.filter((spring) => spring.take === index);
+    const queues = (this.#prepared.takes[index]?.queueIds ?? []).map((queueId) =>
+      own
+        .filter((spring) => spring.queueId === queueId)
+        .map((spring) => ({
+          jobs: spring.jobs,
+          isCut: spring.isCut,
+          room: this.#keeper.roomFor(spring.line, queueId),
+          group: spring.line?.limit?.group ?? null,
+          mayWait: spring.lane === null && !this.#keeper.queueGates.has(queueId),
+        })),
+    );
+    return chooseJobs({ limit: take.limit - taken, start: take.start - taken }, queues);
+  }
+
+  async #finish(statements: readonly Sql[]): Promise<LinedAnswer> {
+    const { t } = this.#context;
+    const { plan } = this.#prepared;
+    const order = this.#order.flat();
+    if (order.length === 0) {
+      await this.#tx.last();
+      return { state: claimState.fresh, rows: [] };
+    }
+    const served = new Map<number, number>();
+    for (const { line, queueId } of order) {
+      const turn = this.#keeper.roomFor(line, queueId).key?.turn;
+      if (line?.keyGate != null && turn !== undefined) served.set(line.keyGate, turn);
+    }
+    const { queueGates } = this.#keeper;
+    const haveSlots = served.size > 0 || order.some(({ queueId }) => queueGates.has(queueId));
+    const results = await this.#tx.last(
+      ...statements,
+      ...(haveSlots ? [insertSlots(t, plan.token, queueGates)] : []),
+      ...(served.size > 0 ? [serveGates(t, served)] : []),
+      claimedRows(t, plan.token),
+    );
+    for (const { lane, line } of order) {
+      if (lane !== null && line?.keyGate != null) lane.served = served.get(line.keyGate) ?? lane.served;
+    }
+    return { state: claimState.fresh, rows: this.#inOrder(order, rowsOf(results.at(-1))) };
+  }
+
+  /** Of each spring came as many as were asked for, or fewer, where another claim was faster. */
+  #inOrder(order: readonly Spring[], rows: readonly ClaimedRow[]): ClaimedRow[] {
+    const { takes } = this.#prepared;
+    const bySpring = new Map<string, ClaimedRow[]>();
+    const sorted = rows.toSorted((a, b) => a[2] - b[2] || a[3] - b[3] || Buffer.compare(a[0], b[0]));
+    for (const row of sorted) {
+      const [, queueId, rnk, , nameId] = row;
+      const line = row[19];
+      const take = takes.findIndex(
+        ({ queueIds, nameIds }) => queueIds.includes(queueId) && nameIds.has(nameId),
+      );
+      const key = line > 0 ? laneKey({ queueId, line, rnk, nameId }) : ordinaryKey(take, queueId);
+      const own = bySpring.get(key);
+      if (own === undefined) bySpring.set(key, [row]);
+      else own.push(row);
+    }
+    for (const own of bySpring.values()) own.reverse();
+    return order.flatMap(({ key }) => {
+      const row = bySpring.get(key)?.pop();
+      return row === undefined ? [] : [row];
+    });
+  }
+}
+
+const rowsOf = (result: Result | undefined): ClaimedRow[] => (result?.rows ?? []) as unknown as ClaimedRow[];
+
+const ordinaryKey = (take: number, queueId: number): string => `${take}/${queueId}`;
+
+const laneKey = ({
+  queueId,
+  line,
+  rnk,
+  nameId,
+}: {
+  queueId: number;
+  line: number;
+  rnk: number;
+  nameId: number;
+}): string => `${queueId}.${line}.${rnk}.${nameId}`;
+
+function springJob(
+  spring: Spring,
+  { rnk, due, id }: { readonly rnk: number; readonly due: number; readonly id: Buffer },
+): SpringJob {
+  return { id: id.toString('hex'), priority: 0 - rnk, dueAtMs: due, spring };
+}

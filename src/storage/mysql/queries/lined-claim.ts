@@ -1,0 +1,149 @@
+import { flag, ordinaryLine } from '../codes.js';
+import type { Lane } from '../lanes.js';
+import { join, list, type Sql, sql } from '../sql.js';
+import type { Tables } from '../tables.js';
+import {
+  type Claimer,
+  claimState,
+  dueRows,
+  hasLines,
+  insertLeases,
+  ofOneName,
+  type QueueRead,
+  readyColumns,
+  skipLocked,
+} from './claim.js';
+
+/**
+ * The time of the claim, and what it finds; `lined`: there are lines in one of the queues that were taken for queues without.
+ */
+export function beginStatements(
+  t: Tables,
+  { token, now, lanesAreCurrent }: Claimer & { readonly now: Sql; readonly lanesAreCurrent: Sql },
+  plainQueues: readonly number[],
+): Sql[] {
+  const fresh =
+    plainQueues.length === 0
+      ? sql`${claimState.fresh}`
+      : sql`if(${hasLines(t, plainQueues)}, ${claimState.lined}, ${claimState.fresh})`;
+  return [
+    sql`select ${now}, if(exists(select 1 from ${t.leases} where token = ${token}), ${claimState.repeated},
+      if(${lanesAreCurrent}, ${fresh}, ${claimState.stale})) into @now, @state`,
+    sql`set @until = @now`,
+    sql`select @state, @now`,
+  ];
+}
+
+/** Index: primary. */
+export function pausedAmong(t: Tables, queueIds: readonly number[]): Sql {
+  return sql`select id from ${t.queues} where id in ${list(queueIds)} and paused = 1`;
+}
+
+const nothing = sql``;
+
+/** rnk, due, id of the first ordinary jobs; nothing is locked. Index: as of the claim. */
+export function peekOrdinary(t: Tables, read: QueueRead, limit: number): Sql {
+  return sql`select rnk, due, id from ${dueRows(t, read, { line: ordinaryLine, limit, lock: nothing })}`;
+}
+
+export interface LaneRead {
+  readonly lane: Lane;
+  readonly limit: number;
+}
+
+/** Place in the list, due, id of the first jobs of lanes of lines. Index: by_name of ready, one bounded range each. */
+export function peekLanes(t: Tables, reads: readonly LaneRead[]): Sql {
+  const each = reads.map(
+    ({ lane, limit }, index) =>
+      sql`(select ${index}, due, id from ${ofOneName(t, lane, { line: lane.line, limit, lock: nothing })})`,
+  );
+  return join(each, ' union all ');
+}
+
+export interface OrdinaryQuota {
+  readonly read: QueueRead;
+  readonly count: number;
+  /** The first so many are started. */
+  readonly started: number;
+  readonly isMetered: boolean;
+}
+
+/** So many ordinary jobs, or those that come next where another claim has taken some meanwhile. */
+export function takeOrdinary(t: Tables, claimer: Claimer, quota: OrdinaryQuota): Sql[] {
+  const { read, count, started, isMetered } = quota;
+  const rows = dueRows(t, read, { line: ordinaryLine, limit: count, lock: skipLocked });
+  const flags = isMetered ? sql`flags | ${flag.slotted}` : sql`flags`;
+  const statements = [insertLeases(t, claimer, { rows, flags, isStarted: started >= count })];
+  if (started > 0 && started < count) {
+    const names = [...new Set(read.lanes.map(({ nameId }) => nameId))];
+    statements.push(sql`update ${t.leases} set started = 1 where token = ${claimer.token} and queue_id = ${read.queueId}
+      and line = ${ordinaryLine} and name_id in ${list(names)} order by rnk, due, id limit ${started}`);
+  }
+  return statements;
+}
+
+export interface LaneQuota extends LaneRead {
+  readonly isMetered: boolean;
+}
+
+export function takeLanes(t: Tables, claimer: Claimer, quotas: readonly LaneQuota[]): Sql {
+  const each = quotas.map(({ lane, limit, isMetered }) => {
+    const flags = isMetered ? sql`flags | ${flag.slotted}` : sql`flags`;
+    return sql`(select id, queue_id, line, rnk, due, name_id, ${flags} as flags from ${ofOneName(t, lane, { line: lane.line, limit, lock: skipLocked })})`;
+  });
+  return insertLeases(t, claimer, {
+    rows: sql`(${join(each, ' union all ')}) u`,
+    flags: sql`flags`,
+    isStarted: true,
+  });
+}
+
+/** For all leases of the token that count. Index: primary of leases (prefix), jobs and lines. */
+export function insertSlots(t: Tables, token: Sql, queueGates: ReadonlyMap<number, number>): Sql {
+  const whens = [...queueGates].map(([queueId, gate]) => sql`when ${queueId} then ${gate}`);
+  const queueGate = whens.length === 0 ? sql`null` : sql`case l.queue_id ${join(whens, ' ')} end`;
+  return sql`insert into ${t.slots} (id, queue_gate, key_gate, group_gate, cost, max_running)
+    select l.id, ${queueGate}, n.key_gate, n.group_gate, coalesce(n.cost, 1), n.max_running from ${t.leases} l
+    straight_join ${t.jobs} j on j.id = l.id left join ${t.lines} n on n.id = j.line
+    where l.token = ${token} and (l.flags & ${flag.slotted}) <> 0`;
+}
+
+/** Gates that this transaction has locked. Index: primary. */
+export function serveGates(t: Tables, served: ReadonlyMap<number, number>): Sql {
+  const whens = [...served].map(([gate, at]) => sql`when ${gate} then ${at}`);
+  return sql`update ${t.gates} set served = case id ${join(whens, ' ')} end where id in ${list([...served.keys()])}`;
+}
+
+/** Jobs that must run alone, in order, with their home line. Index: as of the claim; primary of jobs. */
+export function peekAlone(t: Tables, read: QueueRead, limit: number): Sql {
+  return sql`select r.rnk, r.due, r.id, r.name_id, j.line from (select ${readyColumns}
+      from ${dueRows(t, read, { line: -1, limit, lock: nothing })}) r
+    straight_join ${t.jobs} j on j.id = r.id order by r.rnk, r.due, r.id`;
+}
+
+export interface ReadyKey {
+  readonly queueId: number;
+  readonly line: number;
+  readonly rnk: number;
+  readonly due: number;
+  readonly id: Sql;
+}
+
+/** One job by its place. Index: primary. */
+export function takeOne(
+  t: Tables,
+  claimer: Claimer,
+  {
+    key,
+    isMetered,
+    isStarted,
+  }: { readonly key: ReadyKey; readonly isMetered: boolean; readonly isStarted: boolean },
+): Sql {
+  const { queueId, line, rnk, due, id } = key;
+  return insertLeases(t, claimer, {
+    rows: sql`${t.ready} force index (primary) where queue_id = ${queueId} and line = ${line} and rnk = ${rnk}
+      and due = ${due} and id = ${id} ${skipLocked}`,
+    flags: isMetered ? sql`flags | ${flag.slotted}` : sql`flags`,
+    isStarted,
+  });
+}
