@@ -50,7 +50,7 @@ function opening(peers) {
     '',
     'Every queue, ours too, goes through the same operations by an adapter of its own in `bench/peers/adapters`, set as its documentation advises for throughput; they take turns at each measurement, on the same servers. A drain is timed from just before the worker starts until the store holds no unfinished job.',
     '',
-    `In brackets: of ours beside it, the median of the repetitions, each against the one in its own turn. 1.00 is level and **more than 1.00, in bold, is better than ours**, of latencies too. A star: measured while other programs used the machine. \`cut\`: not done after ${sizes.cutMs / 1_000} s, and the rate is that of the time. Jobs: ${count(sizes.n)} a drain and a bulk; fewer for the slow ones (${count(sizes.slow)}, graphile-worker by default ${count(Math.min(10_000, sizes.n))}), which get one repetition; the first ${count(sizes.n)} of a backlog of ${count(sizes.backlog)}.`,
+    `In brackets: of ours beside it, the median of the repetitions, each against the one in its own turn. 1.00 is level and **more than 1.00, in bold, is better than ours**, of latencies too. A star: measured while other programs used the machine. \`cut\`: not done after ${sizes.cutMs / 1_000} s, and the rate is that of the time. Jobs: ${count(sizes.n)} a drain and a bulk, fewer for the slow ones, which get one repetition (see the list); the first ${count(sizes.n)} of a backlog of ${count(sizes.backlog)}.`,
   ].join('\n');
 }
 
@@ -123,7 +123,8 @@ function queueList(peers) {
       ...new Set(peers.skipped(queue.queue).map(({ work, skipped: why }) => `${work}: ${why}`)),
     ];
     const lacks = [...queue.lacks, ...skipped].map((lack) => `${lack}.`).map(capitalised);
-    const settings = `${queue.store}, ${queue.durability}. Set: ${queue.options}.`;
+    const amount = `${count(queue.jobs)} jobs, ${queue.reps === 1 ? 'once' : `${queue.reps} times`}`;
+    const settings = `${queue.store}, ${queue.durability}. Set: ${queue.options}. Measured with ${amount}.`;
     return `- **${name}**: ${settings} ${lacks.join(' ')}`.trimEnd();
   });
   return `### How each is set, and what to know before comparing\n\n${lines.join('\n')}`;

@@ -88,7 +88,7 @@ export const QUEUES = [
     store: 'postgres',
     isSlow: true,
     isOnce: true,
-    jobs: 10_000,
+    jobs: 8_000,
     options: 'addJobs() of 1,000; concurrency c, no local queue, no batching, pool of c + 2 (10 to 50)',
     lacks: ['deletes a job on completion: no history, no result', 'jobs of a crashed worker wait 4 hours'],
   },

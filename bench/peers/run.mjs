@@ -21,7 +21,7 @@ export async function runPeers({ options, emit, tell }) {
     const stores = await openStores(engines, wanted);
     const queues = [];
     for (const queue of wanted) {
-      if (await introduce({ queue, stores, emit })) queues.push(queue);
+      if (await introduce({ queue, stores, options, emit })) queues.push(queue);
     }
     await takeTurns({ queues, stores, options, emit });
   } finally {
@@ -37,10 +37,21 @@ function queuesOf({ queues, engines }) {
 }
 
 /** Tells of the queue, and whether it can be measured: a first job has gone into a store of its own. */
-async function introduce({ queue, stores, emit }) {
+async function introduce({ queue, stores, options: { sizes, reps }, emit }) {
   const { name, title, engine, options, lacks, isOurs = false } = queue;
   const store = stores.get(queue.store);
-  const row = { run: 'peers', work: 'queue', queue: name, title, engine, isOurs, options, lacks };
+  const row = {
+    run: 'peers',
+    work: 'queue',
+    queue: name,
+    title,
+    engine,
+    isOurs,
+    options,
+    lacks,
+    jobs: jobsOf(queue, sizes),
+    reps: queue.isOnce ? 1 : reps,
+  };
   if (store.missing !== undefined) {
     emit({ ...row, missing: store.missing });
     return false;

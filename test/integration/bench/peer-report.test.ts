@@ -31,6 +31,8 @@ const about = (queue: string, more: Row = {}): Row => ({
   durability: 'fsync=on',
   options: 'as advised',
   lacks: ['keeps no history'],
+  jobs: 3_000,
+  reps: 1,
   ...more,
 });
 const ours = about('millrace-postgres', { title: 'Millrace', isOurs: true, version: null, lacks: [] });
@@ -113,7 +115,9 @@ describe('the report of other queues beside ours', () => {
     expect(cellsOf(text, 'crawling')[8]).toBe('left out');
     expect(cellsOf(text, 'absent')).toEqual([]);
     expect(text).toContain('- **absent 1.2.3**: not measured: no Redis at 127.0.0.1:6379.');
-    expect(text).toContain('Keeps no history. Backlog: loading takes minutes.');
+    expect(text).toContain(
+      'Measured with 3,000 jobs, once. Keeps no history. Backlog: loading takes minutes.',
+    );
   });
 
   it('asks for a run where there was none', () => {
