@@ -12,11 +12,13 @@ export function membersOfGroups(groups: Iterable<number>): number[] {
     });
 }
 
-export function statOf(pid: number): { readonly state: string; readonly group: number } | null {
+export function statOf(
+  pid: number,
+): { readonly state: string; readonly parent: number; readonly group: number } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const [state = '', , group] = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { state, group: Number(group) };
+    const [state = '', parent, group] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { state, parent: Number(parent), group: Number(group) };
   } catch {
     // It ended while the list was read.
     return null;
@@ -28,3 +30,11 @@ export const isRunning = (pid: number): boolean => {
   const stat = statOf(pid);
   return stat !== null && stat.state !== 'Z';
 };
+
+/** The processes that this one has started itself. */
+export function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => statOf(pid)?.parent === parent);
+}

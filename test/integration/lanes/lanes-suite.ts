@@ -7,6 +7,7 @@ import type { WorkerOptions } from '../../../src/worker/worker-options.js';
 import { emptyDatabase, engineAvailable } from '../../support/engines.js';
 import { act, actBriefly, actInline } from '../../support/lane-jobs.mjs';
 import { makeNotes, readNotes } from '../../support/lane-user-database.mjs';
+import { quietStderr } from '../../support/quiet-stderr.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const module = pathToFileURL(fileURLToPath(new URL('../../support/lane-module.mjs', import.meta.url)));
@@ -15,6 +16,7 @@ const longTest = 90_000;
 
 /** A worker with process lanes on one engine. Its children know the database by the environment, as applications do. */
 async function openStage(engine: Engine, options: WorkerOptions = {}) {
+  const quiet = quietStderr();
   const database = await emptyDatabase(engine);
   process.env['MILLRACE_TEST_LANE_DATABASE'] = database.address;
   const jobs: readonly JobDefinition[] = [act, actBriefly, actInline] as never;
@@ -52,6 +54,7 @@ async function openStage(engine: Engine, options: WorkerOptions = {}) {
       await worker.stop({ deadlineMs: 0 });
       await millrace.close();
       await database[Symbol.asyncDispose]();
+      quiet[Symbol.dispose]();
     },
   };
 }

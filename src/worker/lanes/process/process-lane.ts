@@ -51,7 +51,7 @@ export interface LaneDeadlines {
 /** Generous, since a machine may be busy with the start of everything else: none is a rhythm, each only ends a hang. */
 const defaultDeadlines: LaneDeadlines = {
   startMs: 60_000,
-  takeUpMs: 30_000,
+  takeUpMs: 10_000,
   farewellMs: 2_000,
   reapMs: 10_000,
 };
