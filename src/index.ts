@@ -13,6 +13,12 @@ export { defineJob } from './client/define-job.js';
 export type { DispatchOptions, JobReference, SyncDispatchOptions } from './client/dispatch-options.js';
 export type { EditOptions } from './client/edit-options.js';
 export type { AttemptEventFacts, EventName, JobEventFacts, MillraceEvents } from './client/events.js';
+export type {
+  AuditListing,
+  AuditOptions,
+  AuditPage,
+  OperatorOptions,
+} from './client/fleet-control.js';
 export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
 export type { JobContext, JobFacts } from './client/job-context.js';
 export type { JobDefinition, Upcast } from './client/job-definition.js';
@@ -34,7 +40,7 @@ export { cancel, NonRetriable, type Outcome, RetryAfter, snooze } from './client
 export type { JobProgress } from './client/progress-watcher.js';
 export type { UniqueOption } from './client/unique-option.js';
 export type { Why, WhyReason } from './client/why.js';
-export type { WorkerListing } from './client/worker-view.js';
+export type { WorkerLaneView, WorkerListing } from './client/worker-view.js';
 export type { Backoff, BackoffType } from './core/backoff.js';
 export type { JobLane } from './core/job-lane.js';
 export type { JobStatus } from './core/job-status.js';
@@ -56,7 +62,8 @@ export { type CreateStorageOptions, createStorage } from './storage/open-storage
 export type { ControlOutcome } from './storage/settlement.js';
 export type { Storage, StorageClock, StorageOptions } from './storage/storage.js';
 export type { SyncUserTransaction, UserTransaction } from './storage/transaction/user-transaction.js';
+export type { WorkerChangeOutcome } from './storage/worker-record.js';
 export type { RunReport, TickReport } from './worker/run-report.js';
 export type { FlushOptions, TickOptions } from './worker/tick.js';
-export type { Worker } from './worker/worker.js';
+export type { Worker, WorkerStopOptions } from './worker/worker.js';
 export type { WorkerOptions } from './worker/worker-options.js';

@@ -10,6 +10,8 @@ export const exitCodes = {
   badConfiguration: 64,
   /** A worker that met an error of its own or of its code (EX_SOFTWARE). */
   internal: 70,
+  /** A worker that could not get on, and may at another start (EX_TEMPFAIL). */
+  noProgress: 75,
 } as const;
 
 /** What was typed is at fault, not what it met. */
@@ -35,7 +37,16 @@ export function exitCodeOf(error: unknown): number {
   return isMillraceError(error) && usageCodes.has(error.code) ? exitCodes.usage : exitCodes.failed;
 }
 
+/** Of what starting again won't cure, beside what was typed. */
+const configurationCodes: ReadonlySet<ErrorCode> = new Set([
+  'driver-missing',
+  'database-too-old',
+  'schema-too-new',
+]);
+
 /** The same for a worker: supervisors take 64 as "starting again won't help". */
 export function workerExitCodeOf(error: unknown): number {
-  return exitCodeOf(error) === exitCodes.usage ? exitCodes.badConfiguration : exitCodes.failed;
+  if (!isMillraceError(error)) return exitCodes.internal;
+  const isConfiguration = usageCodes.has(error.code) || configurationCodes.has(error.code);
+  return isConfiguration ? exitCodes.badConfiguration : exitCodes.noProgress;
 }

@@ -9,6 +9,7 @@ import { type OwnedProcess, ownProcess } from '../worker/owned-process.js';
 import type { RunBounds } from '../worker/run-bounds.js';
 import type { Worker } from '../worker/worker.js';
 import { joinPool, stopWithinMs } from './pool-membership.js';
+import { neverRecycle, recycleRules } from './recycle-rules.js';
 import type { Setup } from './session.js';
 import { StopWatch } from './stop-watch.js';
 import { poolSizeOf } from './supervise.js';
@@ -29,6 +30,8 @@ export interface RunWorkerOptions {
   readonly log: OwnedProcess['log'];
   readonly logger: Logger;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** It keeps its id over restarts, and ends by itself to make room for a fresh process. @default false */
+  readonly isLasting?: boolean;
   /** Runs once the worker does; the worker is stopped when it resolves, as it says. */
   readonly until: (worker: Worker, stopped: Promise<void>) => Promise<StopOptions | undefined>;
   /** For a run with an end, which takes back expired leases before it begins. */
@@ -40,11 +43,12 @@ export interface RunWorkerOptions {
  * lets running jobs end within the stop timeout, the second aborts them; what could not end is put back uncharged.
  */
 export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
-  const { setup, log, logger, until, bounds, env } = options;
+  const { setup, log, logger, until, bounds, env, isLasting = false } = options;
   const { values } = setup.settings;
   const pool = joinPool(setup, env);
   ownProcess({
     poolWidth: widestPool(poolSizeOf(values)),
+    recycle: isLasting ? recycleRules(values) : neverRecycle,
     blockedTimeoutMs: values.blockedTimeoutMs,
     lastWordsFile: pool?.place.lastWordsFile ?? null,
     supervisor: pool === null ? null : { pid: pool.place.supervisor, stopWithinMs: stopWithinMs(setup) },
@@ -54,6 +58,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
   const worker = client.worker({
     stopTimeout: values.stopTimeoutMs,
     duties: setup.duties,
+    ...(isLasting ? { stateDir: setup.stateDir } : {}),
     ...(setup.config === null ? {} : { module: pathToFileURL(setup.config.file) }),
   });
   const stop = new StopWatch(worker, logger);
@@ -65,7 +70,11 @@ export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
       recovered = await client.recover();
     }
     await worker.start();
-    const end = await Promise.race([until(worker, stop.asked), stop.asked.then(() => undefined)]);
+    const end = await Promise.race([
+      until(worker, stop.asked),
+      stop.asked.then(() => undefined),
+      worker.ended().then(() => undefined),
+    ]);
     await worker.stop(end ?? stop.patience);
   } catch (error) {
     if (!(stop.isAsked && isGivenUp(error))) throw error;

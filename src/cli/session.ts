@@ -20,6 +20,8 @@ export interface Setup {
   readonly database: string;
   readonly jobs: readonly JobDefinition[];
   readonly duties: boolean;
+  /** Where ids of workers are kept; an absolute path. */
+  readonly stateDir: string;
 }
 
 /** Beyond the deadline of one statement: connecting, and a server that answers slowly. */
@@ -52,6 +54,13 @@ export async function setUp(
     database: absoluteDatabase(values.database, base),
     jobs: config?.jobs ?? [],
     duties: config?.duties ?? true,
+    // What the config or nobody says is beside the config; a flag or variable is seen from where one stands.
+    stateDir: resolve(
+      config !== null && (sources.stateDir === 'config' || sources.stateDir === 'default')
+        ? config.folder
+        : context.cwd,
+      values.stateDir,
+    ),
   };
 }
 

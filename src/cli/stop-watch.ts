@@ -1,6 +1,5 @@
 import type { Logger } from '../internal/logger.js';
-import type { StopOptions } from '../internal/service.js';
-import type { Worker } from '../worker/worker.js';
+import type { Worker, WorkerStopOptions } from '../worker/worker.js';
 import { SignalEcho } from './signal-echo.js';
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
@@ -22,7 +21,7 @@ export class StopWatch implements Disposable {
   forcedBy: number | null = null;
   hasCrashed = false;
   /** How long what runs may take to end. */
-  patience: StopOptions = {};
+  patience: WorkerStopOptions = {};
   readonly #worker: Worker;
   readonly #logger: Logger;
   #tellAsked: () => void = () => undefined;
@@ -52,12 +51,13 @@ export class StopWatch implements Disposable {
     if (this.#signals === 2) {
       this.forcedBy = number;
       this.#logger.warn(`${signal} again: aborting what runs`);
-      this.#stop(0);
-      setTimeout(() => this.#stop(0), abortGraceMs).unref();
+      const again = { deadlineMs: 0, reason: 'second-signal', owner: signal } as const;
+      this.#stop(again);
+      setTimeout(() => this.#stop(again), abortGraceMs).unref();
       return;
     }
     this.#logger.info(`${signal}: finishing what runs; a second signal aborts it`);
-    this.#stop();
+    this.#stop({ reason: 'signal', owner: signal });
   };
 
   readonly #onRejection = (error: unknown): void => {
@@ -67,20 +67,20 @@ export class StopWatch implements Disposable {
   readonly #onException = (error: unknown): void => {
     this.#logger.error('an exception escaped every handler; finishing what runs and ending', { error });
     this.hasCrashed = true;
-    this.#stop();
+    this.#stop({ reason: 'crash', owner: 'an exception' });
   };
 
   /** Ends the worker when all that runs has ended by itself, however long that takes. */
   drain(reason: string): void {
     this.#logger.info(`drain: ${reason}, finishing what runs`);
-    this.patience = { deadlineMs: Number.POSITIVE_INFINITY };
-    this.#stop(Number.POSITIVE_INFINITY);
+    this.patience = { deadlineMs: Number.POSITIVE_INFINITY, reason: 'pool-shrink', owner: reason };
+    this.#stop(this.patience);
   }
 
-  #stop(deadlineMs?: number): void {
+  #stop(options: WorkerStopOptions): void {
     this.isAsked = true;
     this.#tellAsked();
-    this.#worker.stop(deadlineMs === undefined ? {} : { deadlineMs }).catch((error: unknown) => {
+    this.#worker.stop(options).catch((error: unknown) => {
       this.#logger.error('stopping failed', { error });
     });
   }

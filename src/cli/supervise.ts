@@ -43,7 +43,7 @@ export async function supervise(
   try {
     const { code, counts } = await pool.run();
     // What a worker that could not be started had to say, it has said.
-    if (code === exitCodes.badConfiguration || code === exitCodes.failed) return code;
+    if (code === exitCodes.badConfiguration || code === exitCodes.noProgress) return code;
     context.terminal.answer({ ...reportOf((kind) => counts[kind] ?? 0), exit: code }, () => undefined);
     return code;
   } finally {

@@ -11,6 +11,7 @@ import { Definitions } from './definitions.js';
 import { Dispatcher } from './dispatch.js';
 import { EnqueueLine } from './enqueue-line.js';
 import { createEvents, type MillraceEvents } from './events.js';
+import { FleetControl } from './fleet-control.js';
 import { Inspector } from './inspect.js';
 import type { HandlePorts } from './job-handle.js';
 import { laneChild } from './lane-child.js';
@@ -33,6 +34,7 @@ export class ClientCore {
   readonly waiter: ResultWaiter;
   readonly control: Control;
   readonly inspector: Inspector;
+  readonly fleet: FleetControl;
   readonly options: ResolvedMillraceOptions;
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
@@ -50,6 +52,7 @@ export class ClientCore {
     this.waiter = new ResultWaiter(this.access, this.events);
     this.control = new Control(storage, settings.retentionDays);
     this.inspector = new Inspector(storage, settings);
+    this.fleet = new FleetControl(storage, settings);
     this.handles = {
       job: (id) => this.inspector.job(id),
       result: (id, resultOptions) => this.waiter.wait(id, resultOptions),

@@ -6,6 +6,7 @@ import { type RescueReport, Rescuer } from '../maintenance/rescuer.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
+import type { WorkerChangeOutcome } from '../storage/worker-record.js';
 import type { WorkerHost } from '../worker/host.js';
 import { runNow, runnableHere } from '../worker/run-now.js';
 import type { RunReport, TickReport } from '../worker/run-report.js';
@@ -34,6 +35,7 @@ import { type DispatchEntry, dispatchMany, dispatchManySync, dispatchManyWithin 
 import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.js';
 import { type EditContext, type EditOptions, resolveEdit } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
+import type { AuditOptions, AuditPage, OperatorOptions } from './fleet-control.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
 import type { JobDefinition, RunnableJob } from './job-definition.js';
 import { DispatchedJob, type JobHandle, type ResultOptions } from './job-handle.js';
@@ -398,6 +400,40 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     return new Rescuer({ storage, leaseMs, logger, random: Math.random, monotonic }).sweep({ force });
   }
 
+  // ── operators of workers ──────────────────────────────────────────────────────────────────────────────────────
+  /**
+   * Lets a worker take no more jobs, until it is activated; what runs goes on, and the process stays. Kept under the id
+   * of the worker over reconnects, restarts and silence. `not-found`: no such worker is known.
+   */
+  drainWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
+    return this.#core.fleet.change('drain', id, options);
+  }
+
+  /** Ends a drain or a standby. */
+  activateWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
+    return this.#core.fleet.change('activate', id, options);
+  }
+
+  /** Lets a worker take only what no active one has taken for two polls. Kept as a drain is. */
+  standbyWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
+    return this.#core.fleet.change('standby', id, options);
+  }
+
+  /** Asks a worker to finish what runs and to make room for a fresh process, or, embedded in a program, to start anew. */
+  recycleWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
+    return this.#core.fleet.change('recycle', id, options);
+  }
+
+  /** Removes the registration of a worker that is offline, and what operators wanted of it. `alive`: it is not offline. */
+  forgetWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
+    return this.#core.fleet.change('forget', id, options);
+  }
+
+  /** What operators did to workers, and what came of it. Kept for 400 days. */
+  audit(options?: AuditOptions): Promise<AuditPage> {
+    return this.#core.fleet.audit(options);
+  }
+
   // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────
   /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
   worker(options: WorkerOptions = {}): Worker {
@@ -477,7 +513,6 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       database: reopenable(this.#core),
       dispatch: this.#dispatchFromHandler,
       settings: workerSettings(this.#core.settings),
-      process: null,
       version,
     };
   }

@@ -142,6 +142,11 @@ export const errorCodes = {
     meaning: 'There is no worker with this id.',
     fix: 'List the workers; those silent for long are forgotten.',
   },
+  'worker-alive': {
+    retryable: false,
+    meaning: 'The worker lives, so its registration cannot be removed.',
+    fix: 'Stop its process, or drain it; only a worker that is shown as offline can be forgotten.',
+  },
 
   // What became of an awaited job or of a call.
   'job-failed': {

@@ -1,6 +1,6 @@
 /**
  * The singleton tasks of the system, run by whichever process with the database holds their row: recovery of expired
- * leases, release of blocked jobs that were missed, deletion of what is past its retention. A second holder does no harm,
+ * leases, forgetting of workers that are silent for long, release of blocked jobs that were missed, deletion of what is past its retention. A second holder does no harm,
  * every step being compare-and-set. Housekeeping of the engine (`tidy`) is each process's own.
  *
  * A failed round is logged and tried again at its next turn; one duty that fails never keeps the others from theirs.
@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../internal/logger.js';
 import { Service } from '../internal/service.js';
 import type { Storage } from '../storage/storage.js';
+import { Reaper } from './reaper.js';
 import { Rescuer } from './rescuer.js';
 
 export interface DutiesOptions {
@@ -18,6 +19,8 @@ export interface DutiesOptions {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly logRetentionMs: number;
+  readonly staleReapMs: number;
+  readonly reapIntervalMs: number;
   readonly logger: Logger;
 }
 
@@ -30,6 +33,7 @@ const cleanForMs = 45_000;
 export class Duties extends Service {
   readonly #options: DutiesOptions;
   readonly #rescuer: Rescuer;
+  readonly #reaper: Reaper;
   #stopping = new AbortController();
   #rounds: Promise<unknown> = Promise.resolve();
   #jobsDone = 0;
@@ -47,6 +51,14 @@ export class Duties extends Service {
       random: Math.random,
       monotonic: () => performance.now(),
     });
+    this.#reaper = new Reaper({
+      storage,
+      self: options.holder,
+      staleMs: options.staleReapMs,
+      everyMs: options.reapIntervalMs,
+      logger,
+      monotonic: () => performance.now(),
+    });
   }
 
   /** Told what the worker beside it has done, for the engine's housekeeping. */
@@ -60,6 +72,7 @@ export class Duties extends Service {
     const rescueEveryMs = Math.max(this.#options.leaseMs / 3, 250);
     this.#rounds = Promise.all([
       this.#round('rescue', rescueEveryMs, () => this.#rescue(rescueEveryMs)),
+      this.#round('reap', this.#options.reapIntervalMs, () => this.#reap()),
       this.#round('release', rescueEveryMs, () => this.#release(rescueEveryMs)),
       this.#round('clean', cleanEveryMs, () => this.#clean()),
       this.#round('tidy', tidyEveryMs, () => this.#tidy()),
@@ -70,7 +83,7 @@ export class Duties extends Service {
   protected override async doStop(): Promise<void> {
     this.#stopping.abort();
     await this.#rounds;
-    for (const name of ['rescue', 'release', 'clean']) {
+    for (const name of ['rescue', 'reap', 'release', 'clean']) {
       try {
         await this.#options.storage.releaseDuty(name, this.#options.holder);
       } catch (error) {
@@ -99,6 +112,11 @@ export class Duties extends Service {
     // Everyone watches, so that whoever takes the duty over has its evidence already; only the holder acts.
     const isHolder = await this.#rescuer.watching(everyMs, () => this.#take('rescue', everyMs));
     if (isHolder) await this.#rescuer.sweep({ expectedEveryMs: everyMs });
+  }
+
+  async #reap(): Promise<void> {
+    // Everyone watches here too.
+    await this.#reaper.sweep(await this.#take('reap', this.#options.reapIntervalMs));
   }
 
   async #release(everyMs: number): Promise<void> {

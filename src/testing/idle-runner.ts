@@ -66,7 +66,6 @@ export class IdleRunner {
       logger,
       settings: workerSettings(settings),
       version,
-      process: null,
       dispatch: (job, input, options) => parts.millrace.dispatch(job, input, options as never),
       // The longest wait that the backoff of a job can give: what a test has to expect does not change from run to run.
       random: () => 1,

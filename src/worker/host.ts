@@ -1,6 +1,5 @@
 import type { MillraceEvents } from '../client/events.js';
 import type { RunnableJob } from '../client/job-definition.js';
-import type { RecycleRules } from '../core/recycle.js';
 import type { Logger } from '../internal/logger.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
@@ -25,8 +24,6 @@ export interface WorkerHost {
   readonly dispatch: ContextPorts['dispatch'];
   readonly settings: WorkerSettings;
   readonly version: string;
-  /** Set where the process is there for this worker alone, and so may end with it; null for one embedded in a program. */
-  readonly process: OwnProcess | null;
   /** Draws the jitter of retries, from 0 up to 1. @default Math.random */
   readonly random?: () => number;
 }
@@ -51,9 +48,4 @@ export interface WorkerSettings {
   /** All settings of the client, for a child that makes a client of its own from a config. */
   readonly values: SettingValues;
   readonly admission: AdmissionSettings;
-}
-
-/** What a worker may do to the process it has for itself. */
-export interface OwnProcess {
-  readonly recycle: RecycleRules;
 }

@@ -1,3 +1,4 @@
+import type { RecycleRules } from '../core/recycle.js';
 import type { LogLevel } from '../internal/logger.js';
 
 /**
@@ -7,6 +8,8 @@ import type { LogLevel } from '../internal/logger.js';
 export interface OwnedProcess {
   /** Workers of the pool, which share the processors and the memory of the machine. */
   readonly poolWidth: number;
+  /** When it makes room for a fresh one. */
+  readonly recycle: RecycleRules;
   /** A main loop that does not turn for so long ends the process. */
   readonly blockedTimeoutMs: number;
   /** Where a process that kills itself leaves its reason; null: nowhere. */

@@ -35,6 +35,7 @@ import { Lifecycle } from './lifecycle.js';
 import { blankStatus, type WorkerIdentity } from './link/link.js';
 import { monotonicMs } from './monotonic.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
+import { ownedProcess } from './owned-process.js';
 import { Recycler, type RecycleWish, returnTurns } from './recycler.js';
 import { freshWorkerId, registerPatiently } from './registration.js';
 import { type RunBounds, unbounded } from './run-bounds.js';
@@ -160,8 +161,8 @@ export class Worker extends Service {
   override stop(options: WorkerStopOptions = {}): Promise<void> {
     const { reason = 'stop', owner = 'its program', deadlineMs = this.#options.stopTimeoutMs } = options;
     this.#isStopWanted = true;
-    if (this.state !== 'stopped')
-      this.#lifecycle?.ask({ reason, owner, deadlineMs: monotonicMs() + deadlineMs });
+    const endsAtMs = Number.isFinite(deadlineMs) ? monotonicMs() + deadlineMs : null;
+    if (this.state !== 'stopped') this.#lifecycle?.ask({ reason, owner, deadlineMs: endsAtMs });
     return super.stop({ deadlineMs });
   }
 
@@ -282,7 +283,8 @@ export class Worker extends Service {
 
   /** Takes nothing more, lets what runs end by its own timeouts, and stops; in a program it starts anew. */
   async #recycle(wish: RecycleWish): Promise<void> {
-    const { logger, events, process: own } = this.#host;
+    const { logger, events } = this.#host;
+    const own = ownedProcess();
     const { life, lifecycle } = { life: this.#life, lifecycle: this.#lifecycle };
     if (life === null || lifecycle === null || lifecycle.isEnding) return;
     logger.info(`recycle: ${wish.text}, draining`, { worker: this.#id });
@@ -399,12 +401,12 @@ export class Worker extends Service {
   }
 
   #createRecycler(storage: Storage): Recycler {
-    const { process: own, logger, settings } = this.#host;
+    const { logger, settings } = this.#host;
     const never = { value: 0, isExplicit: true };
     const jobs = { value: this.#options.recycleAfterJobs ?? 0, isExplicit: true };
     return new Recycler({
       ...{ storage, logger, workerId: this.#id, queues: this.queues, ttlMs: settings.workerTtlMs },
-      rules: own?.recycle ?? { jobs, memory: never },
+      rules: ownedProcess()?.recycle ?? { jobs, memory: never },
       onTurn: (wish) =>
         void this.#recycle(wish).catch((error: unknown) => {
           this.#host.events.emit('worker:unhealthy', { workerId: this.#id, reason: String(error) });

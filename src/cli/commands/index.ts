@@ -1,4 +1,5 @@
 import type { CommandSpec } from '../command.js';
+import { audit } from './audit.js';
 import { bury, cancel, remove, retry } from './change-job.js';
 import { dispatch } from './dispatch.js';
 import { doctor } from './doctor.js';
@@ -17,6 +18,7 @@ import { status } from './status.js';
 import { tick } from './tick.js';
 import { why } from './why.js';
 import { work } from './work.js';
+import { worker } from './worker.js';
 import { workers } from './workers.js';
 
 /** In the order of the help. */
@@ -42,6 +44,8 @@ export const commands: readonly CommandSpec<never>[] = [
   pause,
   resume,
   workers,
+  worker,
+  audit,
   settings,
   doctor,
 ];

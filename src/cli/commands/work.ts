@@ -24,7 +24,8 @@ export const work: CommandSpec<Flags> = {
     'that at once. A database that is away is waited for.\n' +
     '--once: takes back expired leases and runs at most one job, within --max-execution-time; nothing starts that could not ' +
     'end by then. Exit 0, also when nothing was due.\n' +
-    'Exit: 0 stopped, 64 cannot be configured, 1 another start is needed (an unmigrated schema), 70 an exception of its code, 130 or 143 forced by a signal.',
+    'Without it the worker ends by itself to make room for a fresh process (WORKER_RECYCLE_AFTER_JOBS, MILLRACE_WORKER_MAX_MEMORY, an operator), and the supervisor starts that.\n' +
+    'Exit: 0 stopped or recycled, 64 cannot be configured, 70 an exception of its code, 75 could not get on (an unmigrated schema), 130 or 143 forced by a signal.',
   examples: [
     'millrace work',
     'millrace work --queue critical,default --concurrency 20',
@@ -80,7 +81,7 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
     jobs: setup.jobs.length,
     database: maskUrl(setup.database),
   });
-  const run = await runWorker({ setup, log, logger, env: context.env, until: untilStopped });
+  const run = await runWorker({ setup, log, logger, env: context.env, isLasting: true, until: untilStopped });
   const counts = runReport(run.worker.counts);
   logger.info(`drain: done, jobs_done=${run.worker.counts.ended}, exiting`);
   // A pool answers for all its workers.

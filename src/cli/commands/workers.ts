@@ -9,8 +9,12 @@ import { openSession } from '../session.js';
 const columns: readonly Column<WorkerListing>[] = [
   { title: 'WORKER', value: ({ id }) => id, shrinkTo: 10 },
   { title: 'STATUS', value: ({ status }) => status, paint: ({ status }, style) => paintOf(status, style) },
-  { title: 'STATE', expendable: 5, value: ({ state }) => state, shrinkTo: 8 },
-  { title: 'RUNNING', value: ({ running, concurrency }) => `${running}/${concurrency}`, align: 'right' },
+  { title: 'STATE', expendable: 7, value: stateText, shrinkTo: 8 },
+  {
+    title: 'RUNNING',
+    value: ({ running, lanes, concurrency }) => `${running}/${width(lanes) || concurrency}`,
+    align: 'right',
+  },
   { title: 'DONE', expendable: 1, value: ({ jobsDone }) => jobsDone, align: 'right' },
   {
     title: 'HEARD',
@@ -18,9 +22,39 @@ const columns: readonly Column<WorkerListing>[] = [
     value: ({ silentForMs }) => `${shortDuration(silentForMs)} ago`,
     align: 'right',
   },
-  { title: 'HOST', expendable: 4, value: ({ host, pid }) => `${host}:${pid}`, shrinkTo: 10 },
-  { title: 'QUEUES', expendable: 3, value: ({ queues }) => queues.join(','), shrinkTo: 8 },
+  { title: 'CPU', expendable: 3, value: ({ usage }) => `${Math.round(usage.cpu * 100)}%`, align: 'right' },
+  {
+    title: 'MEMORY',
+    expendable: 4,
+    value: ({ usage }) => `${Math.round(usage.rssBytes / megabyte)}MB`,
+    align: 'right',
+  },
+  { title: 'HOST', expendable: 6, value: ({ host, pid }) => `${host}:${pid}`, shrinkTo: 10 },
+  { title: 'QUEUES', expendable: 5, value: ({ queues }) => queues.join(','), shrinkTo: 8 },
 ];
+
+const megabyte = 1024 ** 2;
+
+const width = (lanes: WorkerListing['lanes']): number => lanes.reduce((sum, lane) => sum + lane.width, 0);
+
+/** `DRAINING: recycle-jobs`, where there is more to say than the state. */
+function stateText({ state, drain }: WorkerListing): string {
+  return drain === null || state !== 'DRAINING' ? state : `${state}: ${drain.reason}`;
+}
+
+/** What is not well, or is worth a word. */
+function notes(list: readonly WorkerListing[]): string[] {
+  return list.flatMap(({ id, status, lanes, usage, recycleAsked, state }) => {
+    if (status === 'offline') return [];
+    const slow =
+      usage.loopLagMs >= 1_000 ? [`its main loop stood still for ${shortDuration(usage.loopLagMs)}`] : [];
+    const recycle = recycleAsked && state !== 'DRAINING' ? ['it is to recycle and waits for its turn'] : [];
+    const unwell = lanes.flatMap(({ kind, number, note }) =>
+      note === null ? [] : [`${kind}${number === 0 ? '' : ` lane ${number}`}: ${note}`],
+    );
+    return [...slow, ...recycle, ...unwell].map((note) => `${id}: ${note}`);
+  });
+}
 
 function paintOf(status: WorkerListing['status'], style: Style) {
   if (status === 'active') return style.good;
@@ -31,8 +65,8 @@ export const workers: CommandSpec = {
   name: 'workers',
   summary: 'list the workers that are registered',
   details:
-    'STATUS: active; stale: silent for three heartbeats; offline: it said goodbye, or was silent for WORKER_TTL.\n' +
-    'RUNNING and DONE are as of its last heartbeat (HEARD).',
+    'STATUS: active, drain or standby, as operators want; stale: silent for three heartbeats; offline: it said goodbye, or was silent for WORKER_TTL.\n' +
+    'STATE, RUNNING, DONE, CPU (of one processor) and MEMORY are as of its last heartbeat (HEARD).',
   examples: ['millrace workers', 'millrace workers --json'],
   async run(context) {
     await using session = await openSession(context);
@@ -40,6 +74,7 @@ export const workers: CommandSpec = {
     context.terminal.answer({ workers: list }, () => {
       if (list.length === 0) context.terminal.line('no worker is registered; start one with: millrace work');
       else context.terminal.table(list, columns);
+      for (const note of notes(list)) context.terminal.note(note);
     });
     return exitCodes.ok;
   },

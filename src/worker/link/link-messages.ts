@@ -26,6 +26,8 @@ export interface DutySettings {
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly logRetentionMs: number;
+  readonly staleReapMs: number;
+  readonly reapIntervalMs: number;
 }
 
 export type LinkDownMessage =

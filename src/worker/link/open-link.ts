@@ -19,13 +19,16 @@ export function openLink(
   { pulse, listener }: { readonly pulse: LoopPulse; readonly listener: LinkListener },
 ): Link {
   const { leaseMs, heartbeatMs, workerTtlMs, retentionMs, logRetentionMs } = host.settings;
+  const { staleReapMs, reapIntervalMs } = host.settings;
   const settings: LinkSettings = {
     leaseMs,
     heartbeatMs,
     controlMs: Math.min(controlMs, leaseMs / 3),
     ttlMs: workerTtlMs,
   };
-  const duties: DutySettings | null = options.duties ? { leaseMs, retentionMs, logRetentionMs } : null;
+  const duties: DutySettings | null = options.duties
+    ? { leaseMs, retentionMs, logRetentionMs, staleReapMs, reapIntervalMs }
+    : null;
   const file = host.database !== null && storage.capabilities.shared ? linkThreadFile() : null;
   if (host.database !== null && file !== null) {
     const { url: databaseUrl, storageOptions } = host.database;

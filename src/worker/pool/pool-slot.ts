@@ -6,7 +6,7 @@
  *      │                                ▼
  *      └──────────── now after a recycle, later after a crash ── waiting
  *
- *   It ends with 64 or 2, or with 1 before it was ever up: refused. Starting it again would not help.
+ *   It ends with 64 or 2, or with 75 before it was ever up: refused. Starting it again would not help.
  */
 import { restartDelayMs, wellAfterMs } from '../../core/crash-backoff.js';
 import type { Logger } from '../../internal/logger.js';
@@ -31,7 +31,7 @@ const shortestLifeMs = 1_000;
 /** Its configuration can't be run. */
 const refusals: ReadonlySet<number | null> = new Set([2, 64]);
 /** Of one that never came up: somebody must act first, as on an unmigrated schema. Later it is a crash like others. */
-const cannotStart = 1;
+const cannotStart = 75;
 
 export class PoolSlot {
   readonly number: number;

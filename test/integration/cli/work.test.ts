@@ -165,7 +165,7 @@ describe('[sqlite] millrace work and flush', () => {
     for (const { stderr } of [looking, working]) {
       expect(stderr).toMatch(new RegExp(`npm install ${driver}.*\\[driver-missing\\]`));
     }
-    expect(working.code).toBe(1);
+    expect(working.code).toBe(64);
   });
 
   test('log lines are JSON objects on request', async () => {

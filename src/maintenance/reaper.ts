@@ -1,0 +1,95 @@
+/**
+ * Forgets registrations of workers that have been silent for long, on evidence. That a registration is old by the
+ * database's clock is suspicion; it is forgotten only when this process has itself seen that very heartbeat stand still
+ * for as long, by its own clock, with the database answering all the while. A clock that jumps, a database that was away,
+ * and a process that was frozen or has just begun prove nothing.
+ *
+ * A view that fails, that is empty, or in which the worker beside this reaper is missing is no view: what was watched by
+ * then counts no more. Each registration goes by compare-and-set on the heartbeat that was seen. What operators wanted of
+ * a worker is kept for when its id comes back (storage).
+ */
+import type { Logger } from '../internal/logger.js';
+import type { Storage } from '../storage/storage.js';
+import type { WorkerRecord } from '../storage/worker-record.js';
+
+export interface ReaperOptions {
+  readonly storage: Storage;
+  /** The incarnation of the worker beside this reaper, which must be in the view. */
+  readonly self: string;
+  /** How long a worker must have been silent. */
+  readonly staleMs: number;
+  /** The rhythm of `sweep`. */
+  readonly everyMs: number;
+  readonly logger: Logger;
+  /** Monotonic ms. */
+  readonly monotonic: () => number;
+}
+
+/** A heartbeat that did not change since. */
+interface Watched {
+  readonly heartbeatAtMs: number;
+  readonly sinceMs: number;
+}
+
+export class Reaper {
+  readonly #options: ReaperOptions;
+  #watched = new Map<string, Watched>();
+  #lookedAtMs: number | null = null;
+
+  constructor(options: ReaperOptions) {
+    this.#options = options;
+  }
+
+  /** One look; forgets what it has watched for long enough where `mayAct`. Rejects when storage does. */
+  async sweep(mayAct = true): Promise<number> {
+    const workers = await this.#look();
+    if (workers === null || !mayAct) return 0;
+    let forgotten = 0;
+    for (const worker of workers) {
+      if (!this.#isProvenStale(worker)) continue;
+      if (!(await this.#options.storage.forgetSilent(worker.id, worker.heartbeatAtMs))) continue;
+      forgotten += 1;
+      this.#tell(worker);
+    }
+    return forgotten;
+  }
+
+  /** Null: no view. */
+  async #look(): Promise<readonly WorkerRecord[] | null> {
+    const { storage, self, everyMs, monotonic } = this.#options;
+    let workers: readonly WorkerRecord[];
+    try {
+      workers = await storage.workers();
+    } catch (error) {
+      this.#watched.clear();
+      throw error;
+    }
+    const nowMs = monotonic();
+    const wasFrozen = this.#lookedAtMs !== null && nowMs - this.#lookedAtMs > 3 * everyMs;
+    this.#lookedAtMs = nowMs;
+    if (wasFrozen || !workers.some(({ incarnation }) => incarnation === self)) this.#watched.clear();
+    if (!workers.some(({ incarnation }) => incarnation === self)) return null;
+    const before = this.#watched;
+    this.#watched = new Map(
+      workers.map(({ id, heartbeatAtMs }) => {
+        const seen = before.get(id);
+        const isSame = seen?.heartbeatAtMs === heartbeatAtMs;
+        return [id, isSame ? seen : { heartbeatAtMs, sinceMs: nowMs }];
+      }),
+    );
+    return workers;
+  }
+
+  #isProvenStale({ id, silentForMs }: WorkerRecord): boolean {
+    const { staleMs, monotonic } = this.#options;
+    const seen = this.#watched.get(id);
+    return silentForMs >= staleMs && seen !== undefined && monotonic() - seen.sinceMs >= staleMs;
+  }
+
+  #tell({ id, silentForMs, gone }: WorkerRecord): void {
+    const last = gone ? 'goodbye' : 'last heartbeat';
+    this.#options.logger.info(
+      `reaper: forgot stale worker ${id} (${last} ${Math.round(silentForMs / 1_000)} s ago)`,
+    );
+  }
+}
