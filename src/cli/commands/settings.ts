@@ -22,7 +22,7 @@ interface SettingRow {
 }
 
 const columns: readonly Column<SettingRow>[] = [
-  { title: 'SETTING', value: ({ name }) => name },
+  { title: 'SETTING', value: ({ name }) => name, shrinkTo: 14 },
   { title: 'VALUE', value: ({ value }) => value, shrinkTo: 12 },
   {
     title: 'SOURCE',
