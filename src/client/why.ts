@@ -9,6 +9,7 @@ import { parseJobId } from './control.js';
 import { type Job, toJob } from './job-view.js';
 import { lastProgress } from './last-progress.js';
 import type { JobProgress } from './progress-watcher.js';
+import { boundsOf } from './why-bounds.js';
 import { toWorkerListing } from './worker-view.js';
 
 /** One reason why a job is where it is. */
@@ -54,6 +55,7 @@ async function factsOf(
   return {
     nowMs: await storage.now(),
     job: whyJob(record),
+    bounds: await boundsOf(storage, record, settings),
     isQueuePaused: record.status === 'pending' && (await storage.pausedQueues()).includes(record.queue),
     waitsFor: await parentsOf(storage, record),
     ahead: record.status === 'pending' ? await storage.ahead(record.id) : null,
@@ -86,13 +88,14 @@ function shortened({ name, message }: { name: string; message: string }): string
 
 function liveWorker(worker: WorkerRecord, settings: SettingValues): WhyFacts['workers'] {
   if (toWorkerListing(worker, settings).status === 'offline') return [];
-  const { id, queues, handlers, concurrency, running, state, adminState, details } = worker;
+  const { id, queues, handlers, labels, concurrency, running, state, adminState, details } = worker;
   const isDraining = adminState === 'drain' || state === 'DRAINING' || state === 'EXIT';
   return [
     {
       id,
       queues,
       handlers,
+      labels,
       concurrency,
       running,
       isDraining,

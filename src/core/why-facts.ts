@@ -16,6 +16,10 @@ export const reasonCodes = {
   'no-worker-for-both': 'Some live workers have its handler and others serve its queue, but none does both.',
   'workers-not-taking': 'Every live worker that could run it is draining or on standby.',
   'no-lane': 'No live worker has a lane of the kind that it runs in.',
+  'no-worker-for-labels': 'No live worker that could run it has the labels it asks for.',
+  limited: 'As many jobs of its group (and key) run as may at once.',
+  'over-budget': 'What runs uses up so much of the budget of its queue or group that it does not fit in.',
+  'above-budget': 'It costs more than the whole budget of its queue or group.',
   'runs-alone': 'Workers died under it, so it runs with nothing beside it.',
   'waiting-behind': 'Other due jobs stand before it.',
   'slots-busy': 'It is the next, and every slot of the workers that could run it is busy.',
@@ -51,6 +55,7 @@ export interface WhyWorker {
   readonly id: string;
   readonly queues: readonly string[];
   readonly handlers: readonly string[];
+  readonly labels: readonly string[];
   readonly concurrency: number;
   readonly running: number;
   readonly isDraining: boolean;
@@ -85,13 +90,46 @@ export interface WhyJob {
   readonly leaseUntilMs: number | null;
   readonly isStarted: boolean;
   readonly alone: boolean;
+  readonly cost: number;
+  /** Labels that a worker must have. */
+  readonly requires: readonly string[];
   readonly lastFailure: WhyFailure | null;
+}
+
+/** The group and key that a job stands under. */
+export interface WhyLimit {
+  readonly group: string;
+  readonly key: string | null;
+  /** How many may run; infinite where the group is there for a budget. */
+  readonly most: number;
+  readonly running: number;
+  /** Some of those that run. */
+  readonly holders: readonly {
+    readonly id: string;
+    readonly workerId: string | null;
+    readonly claimedAtMs: number | null;
+  }[];
+}
+
+/** A budget that a job falls under, and what runs of it now. */
+export interface WhyBudget {
+  readonly of: 'queue' | 'group';
+  readonly name: string;
+  readonly budget: number;
+  readonly running: number;
+}
+
+export interface WhyBounds {
+  readonly limit: WhyLimit | null;
+  readonly budgets: readonly WhyBudget[];
 }
 
 export interface WhyFacts {
   readonly nowMs: number;
   readonly job: WhyJob;
   readonly isQueuePaused: boolean;
+  /** Empty unless it is pending. */
+  readonly bounds: WhyBounds;
   /** Jobs it waits for; status null when one is gone. */
   readonly waitsFor: readonly { readonly id: string; readonly status: JobStatus | null }[];
   /** Due jobs before it in its queue, counted up to 10,000; null unless it is pending. */

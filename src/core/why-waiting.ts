@@ -1,5 +1,6 @@
 import { isServed } from '../internal/queue-selection.js';
 import { spell } from './spell-duration.js';
+import { boundReasons, neverReasons } from './why-bounds.js';
 import type { Reason, WhyFacts, WhyWorker } from './why-facts.js';
 
 /** Of many parents so many are named. */
@@ -86,10 +87,11 @@ function putBackReason(reason: string): Pick<Reason, 'code' | 'sentence'> {
 /** What stands between a job that is due and a slot. */
 function lineReasons(facts: WhyFacts): Reason[] {
   const { job, nowMs, isQueuePaused } = facts;
-  const obstacles = workerReasons(facts);
+  const obstacles = [...neverReasons(facts), ...workerReasons(facts)];
   const alone = job.alone ? [runsAlone(facts)] : [];
   if (obstacles.length > 0 || isQueuePaused || job.dueAtMs > nowMs) return [...obstacles, ...alone];
-  return [...alone, placeReason(facts)];
+  const bounds = boundReasons(facts);
+  return bounds.length > 0 ? [...alone, ...bounds] : [...alone, placeReason(facts)];
 }
 
 function runsAlone({ job: { deaths } }: WhyFacts): Reason {
@@ -104,7 +106,9 @@ function runsAlone({ job: { deaths } }: WhyFacts): Reason {
 function placeReason(facts: WhyFacts): Reason {
   const { job, nowMs, ahead: before } = facts;
   const ahead = before ?? 0;
-  const able = facts.workers.filter((worker) => isTaking(worker) && couldRun(worker, facts));
+  const able = facts.workers.filter(
+    (worker) => isTaking(worker) && couldRun(worker, facts) && hasLabels(worker, facts),
+  );
   const slots = sum(able.map(({ concurrency }) => concurrency));
   const running = sum(able.map((worker) => worker.running));
   const numbers = { ahead, workers: able.length, slots, running };
@@ -157,19 +161,26 @@ function workerReasons(facts: WhyFacts): Reason[] {
     const sentence = `${count(knowing, 'live worker')} with a handler "${job.name}" and ${serving} that ${serving === 1 ? 'serves' : 'serve'} queue "${job.queue}": none does both.`;
     return reason('no-worker-for-both', sentence, { knowing, serving });
   }
-  const bar = able.some(isTaking) ? laneReason(able.filter(isTaking), job.name) : null;
-  if (bar !== null) return reason(bar.code, bar.sentence, { able: able.length });
-  if (able.some(isTaking)) return [];
-  const draining = able.filter(({ isDraining }) => isDraining).length;
-  const standby = able.length - draining;
+  const fitting = able.filter((worker) => hasLabels(worker, facts));
+  if (fitting.length === 0) {
+    const labels = job.requires.join(',');
+    const who = `${count(able.length, 'live worker')} with its handler and its queue`;
+    const sentence = `It asks for the labels ${labels}, and of ${who} none has all of them. Start one: "millrace work --labels ${labels}".`;
+    return reason('no-worker-for-labels', sentence, { able: able.length });
+  }
+  const bar = fitting.some(isTaking) ? laneReason(fitting.filter(isTaking), job.name) : null;
+  if (bar !== null) return reason(bar.code, bar.sentence, { able: fitting.length });
+  if (fitting.some(isTaking)) return [];
+  const draining = fitting.filter(({ isDraining }) => isDraining).length;
+  const standby = fitting.length - draining;
   const states = [
     ...(draining > 0 ? [`${draining} draining`] : []),
     ...(standby > 0 ? [`${standby} on standby`] : []),
   ];
   return reason(
     'workers-not-taking',
-    `${count(able.length, 'live worker')} could run it, but ${able.length === 1 ? 'takes' : 'take'} no new jobs: ${states.join(', ')}.`,
-    { able: able.length, draining, standby },
+    `${count(fitting.length, 'live worker')} could run it, but ${fitting.length === 1 ? 'takes' : 'take'} no new jobs: ${states.join(', ')}.`,
+    { able: fitting.length, draining, standby },
   );
 }
 
@@ -199,6 +210,9 @@ const own = (record: Readonly<Record<string, string>>, name: string): string | u
 
 const couldRun = ({ handlers, queues }: WhyWorker, { job }: WhyFacts): boolean =>
   handlers.includes(job.name) && isServed(queues, job.queue);
+
+const hasLabels = ({ labels }: WhyWorker, { job }: WhyFacts): boolean =>
+  job.requires.every((label) => labels.includes(label));
 
 const isTaking = ({ isDraining, isStandby }: WhyWorker): boolean => !isDraining && !isStandby;
 

@@ -6,14 +6,22 @@ const job: WhyJob = {
   ...{ id: '0199c0de-7a11-7abc-9def-0123456789ab', name: 'work', queue: 'q', status: 'pending' },
   ...{ attempts: 0, maxAttempts: 3, deaths: 0, dueAtMs: 0, claimedAtMs: null, finishedAtMs: null },
   ...{ workerId: null, reason: null, outcome: null, stopRequest: null, leaseUntilMs: null },
-  ...{ isStarted: false, alone: false, lastFailure: null },
+  ...{ isStarted: false, alone: false, cost: 1, requires: [], lastFailure: null },
 };
 const worker: WhyWorker = {
-  ...{ id: 'w', queues: ['q'], handlers: ['work'], concurrency: 2, running: 0 },
+  ...{ id: 'w', queues: ['q'], handlers: ['work'], labels: [], concurrency: 2, running: 0 },
   ...{ isDraining: false, isStandby: false, withoutLane: {}, notAdmitted: {} },
 };
 const facts: WhyFacts = {
-  ...{ nowMs: 1_000, job, isQueuePaused: false, waitsFor: [], ahead: 0, workers: [worker] },
+  ...{
+    nowMs: 1_000,
+    job,
+    isQueuePaused: false,
+    bounds: { limit: null, budgets: [] },
+    waitsFor: [],
+    ahead: 0,
+    workers: [worker],
+  },
   ...{ holderSilentForMs: null, progress: null, keptForMs: null },
 };
 const codes = (given: Partial<WhyFacts>): string[] =>
@@ -62,6 +70,31 @@ describe('why a job is where it is', () => {
       code: 'not-admitted',
       sentence: 'A worker gave it back, uncharged: 5 MB of memory were free.',
     });
+  });
+
+  it('tells of limits and budgets in numbers, and first of what keeps it for ever', () => {
+    const limit = { group: 'smtp', key: null, most: 2, running: 2, holders: [] };
+    const queue = { of: 'queue', name: 'q', budget: 5, running: 4 } as const;
+    const dear = { ...job, cost: 2 };
+    expect(codes({ job: dear, bounds: { limit, budgets: [queue] } })).toEqual(['limited', 'over-budget']);
+    expect(codes({ job: dear, bounds: { limit: { ...limit, running: 1 }, budgets: [] } })).toEqual([
+      'about-to-run',
+    ]);
+    const late = { ...job, cost: 6, dueAtMs: 5_000 };
+    expect(codes({ job: late, bounds: { limit, budgets: [queue] } })).toEqual(['not-due', 'above-budget']);
+  });
+
+  it('tells of labels that no worker has', () => {
+    const picky = { ...job, requires: ['eu', 'gpu'] };
+    const half = { ...worker, labels: ['eu'] };
+    expect(whyReasons({ ...facts, job: picky, workers: [half, worker] })[0]).toMatchObject({
+      code: 'no-worker-for-labels',
+      sentence:
+        'It asks for the labels eu,gpu, and of 2 live workers with its handler and its queue none has all of them. Start one: "millrace work --labels eu,gpu".',
+    });
+    expect(codes({ job: picky, workers: [half, { ...worker, labels: ['eu', 'gpu'] }] })).toEqual([
+      'about-to-run',
+    ]);
   });
 
   it('says "at least" where the count stops', () => {

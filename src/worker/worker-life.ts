@@ -367,7 +367,7 @@ export class WorkerLife {
     const forLanes = this.#lanes.filter(({ kind: other }) => this.#plan.wantsFor(other));
     const free = Math.min(this.runner.free, left - sum(forLanes.map((group) => group.free)));
     const isGuarded = this.#admission.gate.isGuarded || this.#options.bounds.mostJobs !== null;
-    const target = isGuarded ? 0 : this.#depth.target;
+    const target = isGuarded ? 0 : this.#depth.target(monotonicMs());
     return inlineRoom({ free, buffered: this.#buffer.size, target });
   }
 
@@ -377,9 +377,16 @@ export class WorkerLife {
     if (claim.alone) this.#loneRun.noteClaimed(jobs.length);
     else if (inline.length > 0 && inline.length >= inlineLimit(claim)) this.#depth.grow();
     this.#buffer.add(inline, monotonicMs());
+    if (jobs.some((job) => this.#isBounded(job))) this.#depth.holdOff(monotonicMs());
     if (this.#options.isOpen()) this.#fill();
     else this.returnBuffer('worker-stopping');
     if (jobs.length === 0) this.#look();
+  }
+
+  /** Storage gives it only to be started at once. */
+  #isBounded({ queue, limit, cost, requires }: ClaimedJob): boolean {
+    if (limit !== null || cost !== 1 || requires.length > 0) return true;
+    return Object.hasOwn(this.#options.host.settings.budgets.queues, queue);
   }
 
   /** Starts those that have lanes of their own; answers with the others. */

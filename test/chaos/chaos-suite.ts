@@ -3,12 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { defineJob } from '../../src/client/define-job.js';
 import { Millrace } from '../../src/client/millrace.js';
 import type { Engine } from '../../src/storage/capabilities.js';
+import { notYet } from '../conformance/not-yet.js';
 import { Random } from '../model/random.js';
 import { engineAvailable, openEngine, type TestEngine } from '../support/engines.js';
 import { checkHistory, type HistoryEvent } from '../support/history.js';
 import { tempDir } from '../support/temp.js';
 import { waitFor } from '../support/wait-for.js';
 import { Herd } from './herd.js';
+import { limitsChaos } from './limits-chaos.js';
 
 const JOBS = 5_000;
 const WORKERS = 3;
@@ -60,6 +62,8 @@ export function chaosSuite(engine: Exclude<Engine, 'memory'>): void {
       expect(checkHistory([...events, ...(await endingsNobodyTold(fixture, events))])).toEqual([]);
       await expectSoundDatabase(fixture, enqueued);
     });
+
+    if (!notYet[engine].includes('limits')) limitsChaos(engine, seed);
   });
 }
 

@@ -5,9 +5,12 @@ import { type ReasonCode, reasonCodes } from '../../../src/core/why-facts.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
 import type { NewJob } from '../../../src/storage/new-job.js';
 import type { WorkerReport } from '../../../src/storage/worker-record.js';
+import { notYet } from '../../conformance/not-yet.js';
 import { failure, HOUR, LEASE, MINUTE, SECOND, Stage, type Verdict } from '../../conformance/stage.js';
 import { openEngine, type TestEngine } from '../../support/engines.js';
 import { workerReport } from '../../support/worker-report.js';
+
+const boundCodes = ['no-worker-for-labels', 'limited', 'over-budget', 'above-budget'];
 
 /** Forces every reason on a real engine. */
 export function whySuite(name: Engine): void {
@@ -124,6 +127,63 @@ export function whySuite(name: Engine): void {
       );
       await using _two = await alive({ queues: ['*', '!other'] });
       expect(codes(await why(id))).toEqual(['about-to-run']);
+    });
+
+    describe.skipIf(notYet[name].includes('limits'))('limits, budgets and labels', () => {
+      it('as many of its group and key run as may, and who holds one', async () => {
+        const queue = stage.queue();
+        await using _ = await alive({ queues: [queue] });
+        const limit = { group: stage.queue(), key: 'tenant', max: 2 };
+        const [first] = await stage.addMany(queue, 2, { limit });
+        await stage.claim(queue);
+        const id = await stage.add(queue, { limit });
+        const limited = await reason(id, 'limited');
+        expect(limited.numbers).toEqual({ running: 2, max: 2 });
+        expect(limited.sentence).toMatch(/^2 of at most 2 jobs of key "tenant" of group .* run: /);
+        expect(limited.sentence).toContain('Worker worker-1 has held job');
+        const smaller = await stage.add(queue, { limit: { ...limit, max: 1 } });
+        expect((await reason(smaller, 'limited')).numbers).toEqual({ running: 2, max: 1 });
+        const larger = await stage.add(queue, { limit: { ...limit, max: 9 } });
+        expect((await reason(larger, 'limited')).numbers).toEqual({ running: 2, max: 2 });
+        await stage.storage.cancel(first ?? '');
+      });
+
+      it('what runs uses its budget up, or it costs more than the whole', async () => {
+        const [queue, group] = [stage.queue(), stage.queue()];
+        await using _ = await alive({ queues: [queue] });
+        const budgets = { queues: { [queue]: 10 }, groups: { [group]: 6 } };
+        await using asking = new Millrace({
+          database: engine.storage,
+          queueCostBudgets: budgets.queues,
+          groupCostBudgets: budgets.groups,
+        });
+        const reasonsOf = async (id: string): Promise<readonly WhyReason[]> => {
+          const { reasons = [] } = (await asking.why(id)) ?? {};
+          for (const { code } of reasons) forced.add(code);
+          return reasons;
+        };
+        const limit = { group, key: null, max: null };
+        await stage.add(queue, { cost: 4 });
+        await stage.add(queue, { cost: 5, limit });
+        expect(await stage.claim(queue, { budgets })).toHaveLength(2);
+        const tight = await reasonsOf(await stage.add(queue, { cost: 3, limit }));
+        expect(tight.map(({ code, numbers }) => [code, numbers])).toEqual([
+          ['over-budget', { cost: 3, running: 5, budget: 6 }],
+          ['over-budget', { cost: 3, running: 9, budget: 10 }],
+        ]);
+        const never = await reasonsOf(await stage.add(queue, { cost: 11 }));
+        expect(never[0]).toMatchObject({ code: 'above-budget', numbers: { cost: 11, budget: 10 } });
+        expect(never[0]?.sentence).toContain('RESOURCE_QUEUE_COST_BUDGETS');
+      });
+
+      it('no worker has its labels', async () => {
+        const queue = stage.queue();
+        const id = await stage.add(queue, { requires: ['eu', 'gpu'] });
+        await using _one = await alive({ queues: [queue], labels: ['gpu'] });
+        expect((await reason(id, 'no-worker-for-labels')).sentence).toContain('--labels eu,gpu');
+        await using _two = await alive({ queues: [queue], labels: ['gpu', 'eu'] });
+        expect(codes(await why(id))).toEqual(['about-to-run']);
+      });
     });
 
     it('its queue is paused', async () => {
@@ -306,7 +366,8 @@ export function whySuite(name: Engine): void {
     });
 
     it('every reason was forced', () => {
-      expect(Object.keys(reasonCodes).filter((code) => !forced.has(code as ReasonCode))).toEqual([]);
+      const open = notYet[name].includes('limits') ? boundCodes : [];
+      expect(Object.keys(reasonCodes).filter((code) => !forced.has(code as ReasonCode))).toEqual(open);
     });
   });
 }
