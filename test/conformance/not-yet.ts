@@ -4,6 +4,6 @@ import type { Engine } from '../../src/storage/capabilities.js';
 export const notYet: Record<Engine, readonly string[]> = {
   memory: [],
   sqlite: [],
-  postgres: ['model'],
+  postgres: [],
   mysql: ['model'],
 };

@@ -44,7 +44,7 @@ export class LineRegistry {
   async ofTerms(list: readonly (string | null)[]): Promise<Map<string, Line>> {
     const lines = new Map<string, Line>();
     const missing = new Set<string>();
-    const nowMs = performance.now();
+    const nowMs = performance.now() + this.#offsetMs();
     for (const terms of list) {
       if (terms === null) continue;
       const line = this.#known.get(terms);
