@@ -1,0 +1,3 @@
+import { lanesChaosSuite } from './lanes-suite.js';
+
+lanesChaosSuite('mysql');

@@ -1,0 +1,3 @@
+import { lanesSuite } from './lanes-suite.js';
+
+lanesSuite('mysql');
