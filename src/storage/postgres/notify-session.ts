@@ -26,6 +26,7 @@ export class NotifySession {
   readonly #answerMs: number;
   readonly #probeChannel = `millrace_probe_${randomBytes(8).toString('hex')}`;
   #onProbe: (() => void) | null = null;
+  #probing: Promise<void> | null = null;
   #isListening = false;
   #tail: Promise<void> = Promise.resolve();
   #waiting = 0;
@@ -68,7 +69,15 @@ export class NotifySession {
     await this.probe();
   }
 
-  async probe(): Promise<void> {
+  /** Several that ask at once share the answer. */
+  probe(): Promise<void> {
+    this.#probing ??= this.#probeOnce().finally(() => {
+      this.#probing = null;
+    });
+    return this.#probing;
+  }
+
+  async #probeOnce(): Promise<void> {
     const arrived = new Promise<void>((resolve) => {
       this.#onProbe = resolve;
     });

@@ -48,6 +48,20 @@ describe.skipIf(!serverAvailable('postgres'))('[postgres] wake-ups', () => {
     await waitFor(() => heard.includes(null), { describe: 'a wake-up without names' });
   });
 
+  test('several that begin to watch at once prove the connection together', async () => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (text: string) => void warnings.push(text) };
+    await using receiver = notifier(database.url, { logger, answerMs: 2_000 });
+    const heard: unknown[] = [];
+    const first = await receiver.watch(() => heard.push('first'));
+    const watches = await Promise.all([1, 2, 3].map((number) => receiver.watch(() => heard.push(number))));
+    expect(warnings).toEqual([]);
+    await using sender = notifier(database.url);
+    sender.wake(['q']);
+    await waitFor(() => heard.length === 4, { describe: 'each of them to hear' });
+    for (const watch of [first, ...watches]) await watch[Symbol.asyncDispose]();
+  });
+
   test('quotes in a queue name are only part of the name', async () => {
     await using sender = notifier(database.url);
     await using receiver = notifier(database.url);
