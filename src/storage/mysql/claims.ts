@@ -16,6 +16,8 @@ import type { Sql } from './sql.js';
 
 /** Lanes are added once per queue, priority and name: whoever finds them moved on this often in a row has a broken table. */
 const mostReloads = 20;
+/** Lanes of lines come and go all the time: after so many looks one that just came is left for the next claim. */
+const fewReloads = 3;
 
 export function claim(context: Context, request: ClaimRequest): Promise<ClaimedJob[]> {
   return claimBehind(context, request, []);
@@ -30,7 +32,7 @@ export async function claimBehind(
   let first = before;
   for (let tries = 0; tries < mostReloads; tries += 1) {
     const prepared = await prepareClaim(context, request);
-    const claimed = await once(context, prepared, first);
+    const claimed = await once(context, prepared, { before: first, isHasty: tries >= fewReloads });
     if (claimed !== undefined) return claimed;
     // What went before is committed by now.
     first = [];
@@ -45,13 +47,13 @@ export async function claimBehind(
 async function once(
   context: Context,
   prepared: PreparedClaim,
-  before: readonly Sql[],
+  { before, isHasty }: { readonly before: readonly Sql[]; readonly isHasty: boolean },
 ): Promise<ClaimedJob[] | undefined> {
   const { request, queueIds } = prepared;
   if (request.alone || context.survey.haveLines(queueIds) || namesBudget(request)) {
     const { state, rows } = request.alone
       ? await claimAlone(context, prepared, before)
-      : await claimLined(context, prepared, before);
+      : await claimLined(context, prepared, { before, isHasty });
     if (state === claimState.fresh) return claimedJobs(context, request.token, rows);
     return read(context, prepared, { state, rows });
   }
@@ -68,6 +70,10 @@ async function read(
 ): Promise<ClaimedJob[] | undefined> {
   if (state === claimState.stale) {
     await context.lanes.load(prepared.queueIds);
+    return undefined;
+  }
+  if (state === claimState.moved) {
+    context.survey.doubt(prepared.queueIds);
     return undefined;
   }
   if (state === claimState.lined) {

@@ -64,11 +64,11 @@ interface SpringJob extends Candidate {
   readonly spring: Spring;
 }
 
-/** `before`: statements that go first, as those of a settle. */
+/** `before`: statements that go first, as those of a settle. `isHasty`: what is known of the lanes is not compared. */
 export async function claimLined(
   context: Context,
   prepared: PreparedClaim,
-  before: readonly Sql[],
+  { before, isHasty }: { readonly before: readonly Sql[]; readonly isHasty: boolean },
 ): Promise<LinedAnswer> {
   const { survey } = context;
   const stale = survey.stale(prepared.queueIds);
@@ -77,9 +77,18 @@ export async function claimLined(
   await survey.read(stale, send);
   await context.lines.load(survey.linesIn(prepared.queueIds));
   const keeper = await GateKeeper.for(context, prepared.request);
-  const isFresh = stale.length === survey.lined(prepared.queueIds).length;
+  const known = {
+    plain: survey.plain(prepared.queueIds),
+    sums: isHasty ? [] : survey.sums(prepared.queueIds),
+  };
+  const lined = survey.lined(prepared.queueIds);
+  // What is compared by its sum is as good as read just now.
+  const isFresh = lined.every((id) => stale.includes(id) || known.sums.some(([queueId]) => queueId === id));
   return context.main.transaction('claim', (tx) =>
-    new LinedClaim(context, tx, { prepared, keeper }).run(before, isFresh),
+    new LinedClaim(context, tx, { prepared, keeper }).run(
+      [...before, ...beginStatements(context.t, prepared.plan, known)],
+      isFresh,
+    ),
   );
 }
 
@@ -107,14 +116,10 @@ class LinedClaim {
     keeper.begin();
   }
 
-  async run(before: readonly Sql[], isSurveyFresh: boolean): Promise<LinedAnswer> {
-    const { t, survey } = this.#context;
+  async run(beginning: readonly Sql[], isSurveyFresh: boolean): Promise<LinedAnswer> {
+    const { t } = this.#context;
     const { plan, queueIds } = this.#prepared;
-    let head: readonly Sql[] = [
-      ...before,
-      ...beginStatements(t, plan, survey.plain(queueIds)),
-      pausedAmong(t, queueIds),
-    ];
+    let head: readonly Sql[] = [...beginning, pausedAmong(t, queueIds)];
     let isFresh = isSurveyFresh;
     let lanes = this.#choose();
     for (let round = 1; ; round += 1) {

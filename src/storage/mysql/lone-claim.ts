@@ -63,7 +63,7 @@ async function look(
   const { t, lines } = context;
   const { plan, queueIds } = prepared;
   const reads = plan.takes[0]?.reads ?? [];
-  const head = [...before, ...beginStatements(t, plan, []), pausedAmong(t, queueIds)];
+  const head = [...before, ...beginStatements(t, plan, { plain: [], sums: [] }), pausedAmong(t, queueIds)];
   const results = await tx.send(...head, ...reads.map((read) => peekAlone(t, read, mostJobs)));
   const [state = claimState.stale, nowMs = 0] = (results[head.length - 2]?.rows[0] ?? []).map(Number);
   const paused = new Set((results[head.length - 1]?.rows ?? []).map(([id]) => id as number));

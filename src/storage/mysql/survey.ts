@@ -1,18 +1,21 @@
 /*
- * Which lanes of lines have jobs: what a claim reads first. Only a hint: it is believed for a moment, what this process
- * writes is added at once, and before a claim answers with fewer than it was asked for it is read anew. What a claim
- * takes is decided behind its locks.
+ * Which lanes of lines have jobs: what a claim reads first. Only a hint: what a claim takes is decided behind its locks.
+ *
+ * Where the queue has few lanes, a claim looks at all of them, idle or not, and its first statement compares a sum over
+ * the lanes that are known with one over those that there are: so nothing that others wrote a moment ago is missed. Where
+ * it has many, what was read is believed for a moment, what this process writes is added at once, and before a claim
+ * answers with fewer than it was asked for it is read anew.
  */
 
 import type { Result } from './driver.js';
 import type { Lane } from './lanes.js';
-import { surveyStatement } from './queries/survey.js';
+import { laneSum, surveyStatement } from './queries/survey.js';
 import type { Sql } from './sql.js';
 import type { Tables } from './tables.js';
 
 /** A lane that has, or had when it was looked at, a job. */
 export interface SeenLane extends Lane {
-  /** Of its first job. */
+  /** Of its first job; infinite: none. */
   due: number;
   /** Of its key; 0: never served, or not known. */
   served: number;
@@ -25,11 +28,15 @@ interface SeenQueue {
   /** Whether there are lanes of lines at all, with jobs or without. */
   hasLines: boolean;
   readAt: number;
+  /** All lanes that there were are known. */
+  isWhole: boolean;
   /** Where the next page begins. */
   after: readonly [line: number, rnk: number, nameId: number] | null;
 }
 
 const believedMs = 250;
+/** Up to so many lanes of one queue are all looked at. */
+const fewLanes = 64;
 /** Lanes are looked at so long before their first job is due: the clocks are not told apart any better. */
 const earlyMs = 1_000;
 /** Lanes that are looked at in one statement. */
@@ -83,7 +90,8 @@ export class Survey {
     const now = performance.now();
     return queueIds.filter((id) => {
       const queue = this.#queues.get(id);
-      return queue?.hasLines === true && now - queue.readAt > believedMs;
+      if (queue?.hasLines !== true) return false;
+      return queue.readAt < 0 || (!areFew(queue) && now - queue.readAt > believedMs);
     });
   }
 
@@ -103,10 +111,30 @@ export class Survey {
     return new Set(lines.map(({ line }) => line));
   }
 
-  /** Lanes in which a job is due, as far as it is known. */
+  /** Those with few lanes, and the sum over those that are known. */
+  sums(queueIds: readonly number[]): (readonly [queueId: number, sum: number])[] {
+    return queueIds.flatMap((id) => {
+      const queue = this.#queues.get(id);
+      if (queue === undefined || !areFew(queue)) return [];
+      return [[id, laneSum([...queue.lanes.values()])] as const];
+    });
+  }
+
+  /** What is known of these queues is out of date. */
+  doubt(queueIds: readonly number[]): void {
+    for (const id of queueIds) {
+      const queue = this.#queues.get(id);
+      if (queue !== undefined) queue.readAt = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  /** Lanes in which a job is due, as far as it is known; of a queue with few lanes all. */
   dueIn(queueId: number): SeenLane[] {
+    const queue = this.#queues.get(queueId);
+    if (queue === undefined) return [];
+    if (areFew(queue)) return [...queue.lanes.values()];
     const nowMs = this.#clock() + this.#aheadMs + earlyMs;
-    return [...(this.#queues.get(queueId)?.lanes.values() ?? [])].filter(({ due }) => due <= nowMs);
+    return [...queue.lanes.values()].filter(({ due }) => due <= nowMs);
   }
 
   async read(queueIds: readonly number[], send: Send): Promise<void> {
@@ -131,9 +159,16 @@ export class Survey {
       const [line, rnk, nameId, due, served, running, now] = row;
       this.#aheadMs = Number(now) - this.#clock();
       const lane = { queueId, line, rnk, nameId };
-      if (due === null) queue.lanes.delete(keyOf(lane));
-      else queue.lanes.set(keyOf(lane), { ...lane, due, served: served ?? 0, running: Number(running) });
+      const seen = {
+        ...lane,
+        due: due ?? Number.POSITIVE_INFINITY,
+        served: served ?? 0,
+        running: Number(running),
+      };
+      if (due === null && rows.length > fewLanes) queue.lanes.delete(keyOf(lane));
+      else queue.lanes.set(keyOf(lane), seen);
     }
+    queue.isWhole = after === null && isLastPage && rows.length <= fewLanes;
     for (const key of queue.lanes.keys()) {
       if (queue.lanes.size <= mostLanes) break;
       queue.lanes.delete(key);
@@ -146,12 +181,20 @@ export class Survey {
   #queue(id: number): SeenQueue {
     let queue = this.#queues.get(id);
     if (queue === undefined) {
-      queue = { lanes: new Map(), hasLines: false, readAt: Number.NEGATIVE_INFINITY, after: null };
+      queue = {
+        lanes: new Map(),
+        hasLines: false,
+        readAt: Number.NEGATIVE_INFINITY,
+        isWhole: false,
+        after: null,
+      };
       this.#queues.set(id, queue);
     }
     return queue;
   }
 }
+
+const areFew = ({ isWhole, lanes }: SeenQueue): boolean => isWhole && lanes.size <= fewLanes;
 
 type SurveyRow = readonly [
   line: number,

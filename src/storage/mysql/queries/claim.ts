@@ -38,8 +38,8 @@ export interface ClaimPlan extends Claimer {
   readonly lanesAreCurrent: Sql;
 }
 
-/** What the first statement of a claim finds. */
-export const claimState = Object.freeze({ stale: 0, fresh: 1, repeated: 2, lined: 3 } as const);
+/** What the first statement of a claim finds; `moved`: lanes of lines came or went. */
+export const claimState = Object.freeze({ stale: 0, fresh: 1, repeated: 2, lined: 3, moved: 4 } as const);
 
 /**
  * The claim of ordinary jobs in one packet, inside a transaction: 1. Is it a repeat, are the lanes current, are there jobs

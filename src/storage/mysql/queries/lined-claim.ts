@@ -13,6 +13,15 @@ import {
   readyColumns,
   skipLocked,
 } from './claim.js';
+import { laneSumNow } from './survey.js';
+
+/** What a claim believes of its queues. */
+export interface KnownQueues {
+  /** Without lines. */
+  readonly plain: readonly number[];
+  /** With few lanes, and the sum over them. */
+  readonly sums: readonly (readonly [queueId: number, sum: number])[];
+}
 
 /**
  * The time of the claim, and what it finds; `lined`: there are lines in one of the queues that were taken for queues without.
@@ -20,12 +29,14 @@ import {
 export function beginStatements(
   t: Tables,
   { token, now, lanesAreCurrent }: Claimer & { readonly now: Sql; readonly lanesAreCurrent: Sql },
-  plainQueues: readonly number[],
+  { plain, sums }: KnownQueues,
 ): Sql[] {
-  const fresh =
-    plainQueues.length === 0
-      ? sql`${claimState.fresh}`
-      : sql`if(${hasLines(t, plainQueues)}, ${claimState.lined}, ${claimState.fresh})`;
+  let fresh = sql`${claimState.fresh}`;
+  if (sums.length > 0) {
+    const known = sums.map(([queueId, sum]) => sql`${laneSumNow(t, queueId)} = ${sum}`);
+    fresh = sql`if(${join(known, ' and ')}, ${fresh}, ${claimState.moved})`;
+  }
+  if (plain.length > 0) fresh = sql`if(${hasLines(t, plain)}, ${claimState.lined}, ${fresh})`;
   return [
     sql`select ${now}, if(exists(select 1 from ${t.leases} where token = ${token}), ${claimState.repeated},
       if(${lanesAreCurrent}, ${fresh}, ${claimState.stale})) into @now, @state`,

@@ -1,3 +1,4 @@
+import type { Lane } from '../lanes.js';
 import { list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
@@ -24,8 +25,22 @@ export function surveyStatement(t: Tables, { queueId, after, limit }: SurveyPage
   return sql`select l.line, l.rnk, l.name_id, ${first}, g.served, if(n.key_gate is null, 0, ${running}), ${now}
     from (select queue_id, line, rnk, name_id from ${t.lanes} force index (primary) where queue_id = ${queueId} and ${beyond}
       order by line, rnk, name_id limit ${limit}) l
-    straight_join ${t.lines} n on n.id = l.line left join ${t.gates} g on g.id = n.key_gate
+    left join ${t.lines} n on n.id = l.line left join ${t.gates} g on g.id = n.key_gate
     order by l.line, l.rnk, l.name_id`;
+}
+
+/** Of lanes of lines; two sets of few lanes that differ have, for all that is likely, another sum. */
+export function laneSum(lanes: readonly Lane[]): number {
+  return lanes.reduce(
+    (sum, { line, rnk, nameId }) => sum + 1_000_003 + line * 10_007 + (rnk + 200) * 101 + nameId,
+    0,
+  );
+}
+
+/** The same sum over what there is. Index: primary. */
+export function laneSumNow(t: Tables, queueId: number): Sql {
+  return sql`(select coalesce(sum(1000003 + line * 10007 + (rnk + 200) * 101 + name_id), 0) from ${t.lanes}
+    where queue_id = ${queueId} and line > 0)`;
 }
 
 /** id, served; in ascending order, waiting for whoever has one. Index: primary. */
