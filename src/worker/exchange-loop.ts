@@ -127,6 +127,14 @@ export class ExchangeLoop {
     }
   }
 
+  /** Whether something waits that could run here this moment, whatever may be claimed. */
+  async isWorkDue(): Promise<boolean> {
+    const { storage, plan, labels, budgets } = this.#options;
+    const takes = plan.peek();
+    if (takes.length === 0) return false;
+    return (await storage.peek({ takes, labels, budgets })).dueInMs === 0;
+  }
+
   /** For a worker that is never dry and so would never look. */
   async peekIfStale(ms: number): Promise<void> {
     if (monotonicMs() - this.#peekedAtMs >= ms) await this.peek();

@@ -35,6 +35,7 @@ import { Runner } from './runner.js';
 import type { SettledCounts } from './settled-counts.js';
 import { emitSettled } from './settled-events.js';
 import { logSettled } from './settled-log.js';
+import { StandbyGate } from './standby-gate.js';
 import type { UsageMeter } from './usage-meter.js';
 import { LoopPulse } from './watchdog/loop-pulse.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
@@ -83,6 +84,7 @@ export class WorkerLife {
   readonly #log: AttemptLog;
   readonly #loneRun: LoneRun;
   readonly #pulse: LoopPulse;
+  readonly #standby: StandbyGate;
   #watch: AsyncDisposable | null = null;
   #status: NodeJS.Timeout | null = null;
   #adminState: AdminState = 'active';
@@ -110,6 +112,12 @@ export class WorkerLife {
       isEmpty: () => this.#holdsNothing && !this.exchange.isBusy,
       returnBuffer: () => this.returnBuffer('makes room for a job that must run alone'),
       poke: () => this.exchange.wake(),
+    });
+    this.#standby = new StandbyGate({
+      pollMs: host.settings.pollMs,
+      look: () => this.exchange.isWorkDue(),
+      onOpen: () => this.exchange.wake(),
+      logger: host.logger,
     });
     this.#pulse = new LoopPulse(host.settings.heartbeatMs);
     this.link = openLink(host, storage, options.identity, options.options, {
@@ -191,6 +199,7 @@ export class WorkerLife {
   /** Says goodbye, in the time given. */
   async close(signal: AbortSignal, deadlineMs: number): Promise<void> {
     if (this.#status !== null) clearInterval(this.#status);
+    this.#standby.stop();
     this.#knownQueues?.close();
     await this.exchange.close(signal);
     await Promise.all([this.#log.flushBeforeSettle(), this.#admission.close()]);
@@ -280,7 +289,9 @@ export class WorkerLife {
       names: (kind) => this.#admission.gate.names(kind),
       isServing: (kind) => this.#isServing(kind),
       isClosed: () => {
-        return !this.#options.isOpen() || this.#adminState !== 'active' || this.#startsLeft <= 0;
+        const isBarred =
+          this.#adminState === 'drain' || (this.#adminState === 'standby' && !this.#standby.isOpen);
+        return !this.#options.isOpen() || isBarred || this.#startsLeft <= 0;
       },
       lone: () => {
         if (!this.#loneRun.isExclusive) return null;
@@ -346,6 +357,8 @@ export class WorkerLife {
     if (this.#adminState === adminState) return;
     this.#adminState = adminState;
     this.#options.onAdminState(adminState);
+    if (adminState === 'standby') this.#standby.start();
+    else this.#standby.stop();
     if (adminState === 'active') this.exchange.wake();
     else this.returnBuffer(`operator set ${adminState}`);
   }
@@ -367,7 +380,8 @@ export class WorkerLife {
     const forLanes = this.#lanes.filter(({ kind: other }) => this.#plan.wantsFor(other));
     const free = Math.min(this.runner.free, left - sum(forLanes.map((group) => group.free)));
     const isGuarded = this.#admission.gate.isGuarded || this.#options.bounds.mostJobs !== null;
-    const target = isGuarded ? 0 : this.#depth.target(monotonicMs());
+    const isStandby = this.#adminState === 'standby';
+    const target = isGuarded || isStandby ? 0 : this.#depth.target(monotonicMs());
     return inlineRoom({ free, buffered: this.#buffer.size, target });
   }
 
@@ -380,7 +394,10 @@ export class WorkerLife {
     if (jobs.some((job) => this.#isBounded(job))) this.#depth.holdOff(monotonicMs());
     if (this.#options.isOpen()) this.#fill();
     else this.returnBuffer('worker-stopping');
-    if (jobs.length === 0) this.#look();
+    if (jobs.length === 0) {
+      this.#standby.shut();
+      this.#look();
+    }
   }
 
   /** Storage gives it only to be started at once. */

@@ -1,0 +1,3 @@
+import { identitySuite } from './identity-suite.js';
+
+identitySuite('postgres');

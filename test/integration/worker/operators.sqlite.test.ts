@@ -1,0 +1,3 @@
+import { operatorsSuite } from './operators-suite.js';
+
+operatorsSuite('sqlite');
