@@ -1,6 +1,7 @@
 /* One operation in one process: argv[2] is `{ operation, … }`, the answer goes over IPC. */
 import { bulk, inFlight, load, oneByOne } from './operations/dispatch.mjs';
 import { drain } from './operations/drain.mjs';
+import { runInLanes } from './operations/lanes.mjs';
 import { pickUp, produce } from './operations/latency.mjs';
 import { rawMysql } from './operations/raw-mysql.mjs';
 import { rawPostgres } from './operations/raw-postgres.mjs';
@@ -15,6 +16,7 @@ const OPERATIONS = {
   drain,
   'pick-up': pickUp,
   produce,
+  lanes: runInLanes,
   'raw-sqlite': rawSqlite,
   'raw-postgres': rawPostgres,
   'raw-mysql': rawMysql,

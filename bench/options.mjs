@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { QUEUES } from './peers/catalog.mjs';
 
 export const ENGINES = ['sqlite-full', 'sqlite-normal', 'postgres', 'mysql'];
-export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'backlog', 'million'];
+export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'lanes', 'backlog', 'million'];
 
 /** What is measured of other queues: the works that each of them can do. */
 export const PEER_WORKS = ['dispatch', 'drain', 'latency', 'backlog'];
@@ -32,6 +32,7 @@ const FULL_SIZES = {
   latencyJobs: 200,
   latencyGapMs: 40,
   latencyRestMs: 1_000,
+  laneJobs: 2_000,
   backlog: 200_000,
   million: 1_000_000,
   rawInsert: 3_000,
@@ -70,6 +71,7 @@ const QUICK_SIZES = {
   latencyJobs: 5,
   latencyGapMs: 10,
   latencyRestMs: 100,
+  laneJobs: 50,
   backlog: 2_000,
   million: 3_000,
   rawInsert: 20,

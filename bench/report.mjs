@@ -35,6 +35,7 @@ function engineParts(results, peers) {
     dispatchTable(results),
     drainTable(results),
     latencyTable(results),
+    lanesTable(results),
     growthTable(results),
     memoryTable(results),
     checks(results),
@@ -123,6 +124,24 @@ function latencyTable(results) {
     ]),
   );
   return `## Pick-up latency on an idle queue, ms\n\nFrom just before the dispatch to the start of the handler; one job every ${results.conditions.sizes.latencyGapMs} ± 5 ms.\n\n${table(['engine', '', 'p50', 'p95', 'p99', 'max'], rows)}`;
+}
+
+function lanesTable(results) {
+  const engines = results.engines.filter((engine) => results.rows(engine, 'lanes').length > 0);
+  if (engines.length === 0) return '';
+  const figure = (engine, kind, lanes, read) => results.values(engine, 'lanes', { kind, lanes }, read);
+  const rate = ({ perSec }) => perSec;
+  const trip = (share) => (row) => row[share];
+  const inMs = (value) => value.toFixed(2);
+  const rows = engines.map((engine) => [
+    LABELS[engine],
+    cell(figure(engine, 'process', 1, trip('p50')), inMs),
+    cell(figure(engine, 'process', 1, trip('p95')), inMs),
+    cell(figure(engine, 'process', 1, rate)),
+    cell(figure(engine, 'process', 2, rate)),
+    cell(figure(engine, 'inline', 2, rate)),
+  ]);
+  return `## Process lanes\n\nJobs that do nothing, on a warm worker. A round trip is an attempt from its start to its end: to the child and back. Jobs of lanes are claimed one by one, those of inline slots in batches.\n\n${table(['engine', 'round trip p50, ms', 'p95, ms', 'one lane, jobs/s', 'two lanes, jobs/s', 'two inline slots, jobs/s'], rows)}`;
 }
 
 function growthTable(results) {

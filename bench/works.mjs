@@ -3,7 +3,7 @@ import { runChild } from './child-process.mjs';
 
 const longMs = 300_000;
 
-export const RUNS = { raw, dispatch, drain, latency, backlog };
+export const RUNS = { raw, dispatch, drain, latency, lanes, backlog };
 
 async function raw(bench, sizes, rep) {
   await bench.withDatabase(({ raw: spec }) =>
@@ -47,6 +47,21 @@ async function latency(bench, sizes, rep) {
   await bench.withDatabase(({ url: database }) =>
     bench.row({ work: 'latency', rep, processes: 2 }, () => bench.pickUpAcross(database, spec)),
   );
+}
+
+/** One lane for the round trip, two for the rate, and two inline slots beside them. */
+async function lanes(bench, { laneJobs: jobs }, rep) {
+  for (const [kind, count] of [
+    ['process', 1],
+    ['process', 2],
+    ['inline', 2],
+  ]) {
+    await bench.withDatabase(({ url: database }) =>
+      bench.row({ work: 'lanes', rep, kind, lanes: count }, () =>
+        runChild({ operation: 'lanes', database, jobs, kind, lanes: count }),
+      ),
+    );
+  }
 }
 
 /** A plain drain beside it, so that its ratio is of a pair. */

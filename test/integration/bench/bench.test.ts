@@ -19,6 +19,7 @@ const works = [
   'bulk',
   'drain',
   'latency',
+  'lanes',
   'backlog-pair',
   'backlog',
   'million',
