@@ -55,7 +55,7 @@ export type { QueueSelection, QueueShare } from './internal/queue-selection.js';
 export { uuidv7 as newJobId } from './internal/uuid.js';
 export { version } from './internal/version.js';
 export type { RescueReport } from './maintenance/rescuer.js';
-export type { JobLimit } from './storage/job-limit.js';
+export type { JobLimit, LimitState } from './storage/job-limit.js';
 export type { QueueStats } from './storage/job-record.js';
 export type { FailedParentPolicy } from './storage/new-job.js';
 export { type CreateStorageOptions, createStorage } from './storage/open-storage.js';

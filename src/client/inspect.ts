@@ -2,6 +2,7 @@ import { parseQueueName } from '../core/queue-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { MillraceError } from '../internal/errors.js';
 import type { SettingValues } from '../internal/settings.js';
+import type { LimitState } from '../storage/job-limit.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { Storage } from '../storage/storage.js';
 import { parseJobId } from './control.js';
@@ -83,6 +84,10 @@ export class Inspector {
     if (stats === undefined)
       throw new MillraceError('internal', `storage answered nothing about queue "${name}"`);
     return stats;
+  }
+
+  async limits(): Promise<LimitState[]> {
+    return (await this.#storage()).limits();
   }
 
   async workers(): Promise<WorkerListing[]> {

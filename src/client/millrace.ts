@@ -3,6 +3,7 @@ import type { SettingValues } from '../internal/settings.js';
 import type { EventListener, TypedEvents } from '../internal/typed-events.js';
 import { version } from '../internal/version.js';
 import { type RescueReport, Rescuer } from '../maintenance/rescuer.js';
+import type { LimitState } from '../storage/job-limit.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
@@ -278,6 +279,11 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   stats(queue?: string): Promise<QueueStats[] | QueueStats> {
     const { inspector } = this.#core;
     return queue === undefined ? inspector.stats() : inspector.queueStats(queue);
+  }
+
+  /** What runs and waits under limits now, by group and key; the first 1,000. */
+  limits(): Promise<LimitState[]> {
+    return this.#core.inspector.limits();
   }
 
   /** The names of the queues that have jobs or are paused. */

@@ -1,11 +1,14 @@
 import { encodeInput } from '../../client/codec.js';
 import { mostAttempts } from '../../client/define-job.js';
 import type { JobHandle } from '../../client/job-handle.js';
+import type { DispatchLimit } from '../../client/limit-option.js';
+import { largestCost, largestMax, parseGroup } from '../../core/job-bounds.js';
 import { parseJobName } from '../../core/job-name.js';
 import { parseTags } from '../../core/job-tags.js';
 import { describeValue } from '../../internal/describe-value.js';
 import { formatDuration } from '../../internal/duration.js';
 import { hasErrorCode, isMillraceError, MillraceError } from '../../internal/errors.js';
+import { parseLabels } from '../../internal/labels.js';
 import { nearestName } from '../../internal/nearest-name.js';
 import { printableJson } from '../../internal/printable.js';
 import { parseDatabaseUrl } from '../../storage/database-url.js';
@@ -24,6 +27,11 @@ interface Flags {
   readonly attempts?: string;
   readonly tags?: string;
   readonly unique?: true | string;
+  readonly group?: string;
+  readonly max?: string;
+  readonly key?: string;
+  readonly cost?: string;
+  readonly requires?: string;
   readonly after?: readonly string[];
   readonly wait?: true | string;
 }
@@ -48,6 +56,11 @@ export const dispatch: CommandSpec<Flags> = {
       .option('--attempts <n>', 'failed attempts after which it is buried')
       .option('--tags <list>', 'words to find it by, with commas (at most 10)')
       .option('--unique [key]', 'at most one at a time with this key, or with this input')
+      .option('--group <name>', 'the group of its limit, instead of that of its definition')
+      .option('--max <n>', 'at most so many of the group (and key) at once')
+      .option('--key <text>', 'the key of its limit, such as a tenant')
+      .option('--cost <units>', 'its weight against the budgets of its queue and group')
+      .option('--requires <labels>', 'labels that a worker must have, with commas')
       .option('--after <ids>', 'run once these jobs have completed (commas, or again)', collectIds)
       .option('--wait [duration]', 'wait for the result, at most so long');
   },
@@ -79,12 +92,16 @@ interface Values {
   readonly delay: number | undefined;
   readonly attempts: number | undefined;
   readonly tags: readonly string[] | undefined;
+  readonly limit: DispatchLimit | undefined;
+  readonly cost: number | undefined;
+  readonly requires: readonly string[] | undefined;
   /** Null: don't wait. Infinity: as long as it takes. */
   readonly timeoutMs: number | null;
 }
 
 /** @throws MillraceError with everything that is wrong with the flags */
-function valuesOf({ queue, priority, delay, attempts, tags, wait, after = [] }: Flags): Values {
+function valuesOf(flags: Flags): Values {
+  const { queue, priority, delay, attempts, tags, cost, requires, wait, after = [] } = flags;
   const values = new FlagValues('dispatch');
   const taken = {
     queue: values.queue(queue),
@@ -97,12 +114,24 @@ function valuesOf({ queue, priority, delay, attempts, tags, wait, after = [] }: 
         '--tags',
       ),
     ),
+    limit: limitOf(values, flags),
+    cost: values.count('--cost', cost, largestCost),
+    requires: values.take(requires, (list) => parseLabels(list, '--requires')),
     timeoutMs: values.duration('--wait', wait === true ? undefined : wait, 1),
   };
   for (const id of after) values.take(id, checkJobId);
   values.throwIfAny();
   const endless = wait === true ? Number.POSITIVE_INFINITY : null;
   return { ...taken, timeoutMs: taken.timeoutMs ?? endless };
+}
+
+function limitOf(values: FlagValues, { group, max, key }: Flags): DispatchLimit | undefined {
+  if (group === undefined && max === undefined && key === undefined) return undefined;
+  const taken = {
+    group: values.take(group, (text) => parseGroup(text, '--group')),
+    max: values.count('--max', max, largestMax),
+  };
+  return { ...taken, key };
 }
 
 /** What a client would refuse too, but before a database is opened and in words of the command line. */
@@ -135,7 +164,7 @@ function unknownName(name: string, file: string, jobs: Setup['jobs']): MillraceE
 }
 
 async function dispatchOptions(session: Session, values: Values, { unique, after = [] }: Flags) {
-  const { queue, priority, delay, attempts, tags } = values;
+  const { queue, priority, delay, attempts, tags, limit, cost, requires } = values;
   const parents: string[] = [];
   for (const id of after) parents.push(await resolveJobId(session.storage, id));
   return {
@@ -144,6 +173,9 @@ async function dispatchOptions(session: Session, values: Values, { unique, after
     ...(delay === undefined ? {} : { delay }),
     ...(attempts === undefined ? {} : { attempts }),
     ...(tags === undefined ? {} : { tags }),
+    ...(limit === undefined ? {} : { limit }),
+    ...(cost === undefined ? {} : { cost }),
+    ...(requires === undefined ? {} : { requires }),
     ...(unique === undefined ? {} : { unique: unique === true ? true : { key: unique } }),
     ...(parents.length === 0 ? {} : { after: parents }),
   };

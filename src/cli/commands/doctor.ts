@@ -5,6 +5,7 @@ import type { Diagnosis } from '../../storage/diagnosis.js';
 import type { CommandContext, CommandSpec } from '../command.js';
 import { diagnoseClock, diagnoseDatabase } from '../doctor/diagnose-database.js';
 import { diagnoseJobs } from '../doctor/diagnose-jobs.js';
+import { diagnoseLimits } from '../doctor/diagnose-limits.js';
 import { diagnoseSetup } from '../doctor/diagnose-setup.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Terminal } from '../output/terminal.js';
@@ -32,7 +33,7 @@ async function allChecks(context: CommandContext): Promise<Diagnosis[]> {
   } catch (error) {
     return [failed('config and settings', error)];
   }
-  const checks = diagnoseSetup(setup);
+  const checks = [...diagnoseSetup(setup), ...diagnoseLimits(setup)];
   let session: Session;
   try {
     session = await openSession(context);

@@ -81,9 +81,19 @@ function facts(found: Job, nowMs: number): [string, string][] {
     ['outcome', found.outcome ?? ''],
     ['alone', found.alone ? 'runs with nothing beside it, since the workers that ran it died' : ''],
     ['unique key', printable(found.uniqueKey ?? '')],
+    ['limit', limitFact(found.limit)],
+    ['cost', found.cost === 1 ? '' : String(found.cost)],
+    ['requires', printable(found.requires.join(', '))],
     ['waits for', found.waitsFor.join(', ')],
   ];
   return all.filter(([, text]) => text !== '');
+}
+
+function limitFact(limit: Job['limit']): string {
+  if (limit === null) return '';
+  const { group, key, max } = limit;
+  const whose = key === null ? '' : `, key ${key}`;
+  return printable(`group ${group}${whose}${max === null ? '' : `, at most ${max} at once`}`);
 }
 
 function block(terminal: Terminal, title: string, value: unknown): void {

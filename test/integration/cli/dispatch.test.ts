@@ -53,6 +53,30 @@ describe('[sqlite] dispatching by command', () => {
     expect(child.job).toMatchObject({ status: 'blocked', waitsFor: [parent.id] });
   });
 
+  test('limit, cost and labels go with it, and show on the job', async () => {
+    const limit = ['--group', 'smtp', '--max', '3', '--key', 'tenant 7'];
+    const { id, job } = await dispatched([
+      'ok',
+      ...limit,
+      '--cost',
+      '5',
+      '--requires',
+      'gpu,eu',
+      '--delay',
+      '1h',
+    ]);
+    expect(job).toMatchObject({
+      limit: { group: 'smtp', key: 'tenant 7', max: 3 },
+      cost: 5,
+      requires: ['eu', 'gpu'],
+    });
+    const shown = await shared.run(['job', id]);
+    expect(shown.stdout).toContain('group smtp, key tenant 7, at most 3 at once');
+    const wrong = await shared.run(['dispatch', 'ok', '--max', '0', '--cost', 'x', '--requires', 'a b']);
+    expect(wrong.code).toBe(2);
+    for (const flag of ['--max', '--cost', '--requires']) expect(wrong.stderr).toContain(flag);
+  });
+
   test('unique by input and by key', async () => {
     const first = await dispatched(['ok', '--queue', 'u', '--payload', '[1]', '--unique']);
     const again = await dispatched(['ok', '--queue', 'u', '--payload', '[1]', '--unique']);

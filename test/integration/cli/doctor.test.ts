@@ -49,6 +49,31 @@ describe('[sqlite] millrace doctor', () => {
     expect(checks.find(({ check }) => check === 'oldest due job')?.status).toBe('warn');
   });
 
+  test('two maxima of one group are told, and a cost that no budget allows is a failure', async () => {
+    await using here = await project(`
+      import { defineConfig, defineJob } from 'millrace';
+      const limit = (max) => ({ group: 'smtp', max });
+      export default defineConfig({
+        database: 'sqlite:data/test.db',
+        jobs: [
+          defineJob('one', { limit: limit(3), run() {} }),
+          defineJob('two', { limit: limit(5), cost: 7, queue: 'heavy', run() {} }),
+        ],
+      });`);
+    await here.run(['migrate']);
+    const ofLimits = async (env: Record<string, string>) => {
+      const run = await here.run(['doctor', '--json'], { env });
+      return run.json<DoctorDocument>().checks.filter(({ check }) => check === 'limits');
+    };
+    expect(await ofLimits({})).toMatchObject([
+      { status: 'warn', message: expect.stringContaining('3 of job one and 5 of job two') },
+    ]);
+    expect(await ofLimits({ RESOURCE_QUEUE_COST_BUDGETS: 'heavy=5' })).toMatchObject([
+      { status: 'warn' },
+      { status: 'fail', message: expect.stringContaining('more than the budget of 5 of queue heavy') },
+    ]);
+  });
+
   test('contradicting settings, a paused queue and open permissions are told, as one failure or as warnings', async () => {
     await using here = await project();
     const client = here.client();
