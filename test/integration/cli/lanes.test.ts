@@ -1,5 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { membersOfGroups } from '../../support/process-groups.js';
+import { waitFor } from '../../support/wait-for.js';
 import { project } from './project.js';
 
 const config = `
@@ -44,4 +46,36 @@ test('[sqlite] a config whose module fails in a lane says so, and runs inline jo
   expect(await light.result({ timeout: '60s' })).toEqual(expect.any(Number));
   worker.child.kill('SIGTERM');
   expect((await worker.ended).code).toBe(0);
+});
+
+test('[sqlite] a lane that spins ends although the supervisor of its worker is killed', {
+  timeout: 90_000,
+}, async () => {
+  await using here = await project(null);
+  await here.write(
+    'millrace.config.ts',
+    `
+import { writeFileSync } from 'node:fs';
+import { defineConfig, defineJob } from 'millrace';
+const spin = defineJob('spin', { lane: 'process', run: ({ input }: { input: { file: string } }) => {
+  writeFileSync(input.file, String(process.pid));
+  for (;;);
+} });
+export default defineConfig({ database: 'sqlite:data/test.db?synchronous=NORMAL', jobs: [spin], workerSleep: '200ms', stopTimeout: '500ms', killGrace: '200ms' });
+`,
+  );
+  const file = here.file('pid');
+  const worker = here.start(['work']);
+  await here.client().dispatch('spin', { file });
+  await waitFor(() => existsSync(file) && readFileSync(file, 'utf8') !== '', {
+    describe: 'the handler to spin',
+    deadlineMs: 60_000,
+  });
+  const pid = Number(readFileSync(file, 'utf8'));
+  expect(membersOfGroups([pid])).toContain(pid);
+  worker.child.kill('SIGKILL');
+  await waitFor(() => membersOfGroups([pid]).length === 0, {
+    describe: 'the lane to end',
+    deadlineMs: 60_000,
+  });
 });
