@@ -40,12 +40,14 @@ export { cancel, NonRetriable, type Outcome, RetryAfter, snooze } from './client
 export type { JobProgress } from './client/progress-watcher.js';
 export type { UniqueOption } from './client/unique-option.js';
 export type { Why, WhyReason } from './client/why.js';
+export type { WhyWorker } from './client/why-worker.js';
 export type { WorkerLaneView, WorkerListing } from './client/worker-view.js';
 export type { Backoff, BackoffType } from './core/backoff.js';
 export type { JobLane } from './core/job-lane.js';
 export type { JobStatus } from './core/job-status.js';
 export type { Priority } from './core/priority.js';
 export type { ReasonCode } from './core/why-facts.js';
+export type { WorkerReason, WorkerReasonCode } from './core/why-worker.js';
 export type { Duration } from './internal/duration.js';
 export type { ErrorCode } from './internal/error-codes.js';
 export { isMillraceError, MillraceError } from './internal/errors.js';

@@ -59,6 +59,7 @@ import { abortedBeforeDispatch } from './result-errors.js';
 import { checkResultOptions } from './result-waiter.js';
 import { closedError } from './storage-access.js';
 import { explain, type Why } from './why.js';
+import { explainWorker, type WhyWorker } from './why-worker.js';
 import { reopenable, workerSettings } from './worker-host.js';
 import type { WorkerListing } from './worker-view.js';
 
@@ -302,6 +303,15 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   async why(id: string): Promise<Why | null> {
     const { access, settings } = this.#core;
     return explain(await access.get(), id, settings);
+  }
+
+  /**
+   * Why a worker gets no work, or that nothing stands in its way: drained, full, on standby, no handler for what waits, a
+   * paused queue; each reason with its numbers. Null when no such worker is registered.
+   */
+  async whyWorker(id: string): Promise<WhyWorker | null> {
+    const { access, settings } = this.#core;
+    return explainWorker(await access.get(), id, settings);
   }
 
   /** What the handler of a job logged, and its progress. */

@@ -10,6 +10,7 @@ import { type Job, toJob } from './job-view.js';
 import { lastProgress } from './last-progress.js';
 import type { JobProgress } from './progress-watcher.js';
 import { boundsOf } from './why-bounds.js';
+import { textsOf } from './why-worker.js';
 import { toWorkerListing } from './worker-view.js';
 
 /** One reason why a job is where it is. */
@@ -104,15 +105,6 @@ function liveWorker(worker: WorkerRecord, settings: SettingValues): WhyFacts['wo
       notAdmitted: textsOf(details['notAdmitted']),
     },
   ];
-}
-
-/** What a worker tells of itself is as old as its code. */
-function textsOf(value: unknown): Record<string, string> {
-  if (typeof value !== 'object' || value === null) return {};
-  const entries = Object.entries(value).filter((entry): entry is [string, string] => {
-    return typeof entry[1] === 'string';
-  });
-  return Object.fromEntries(entries);
 }
 
 async function parentsOf(storage: Storage, { waitsFor }: JobRecord): Promise<WhyFacts['waitsFor']> {

@@ -157,6 +157,32 @@ export function operatorsSuite(name: Engine): void {
       });
     });
 
+    it('a worker says why it gets no work', async () => {
+      await using here = await stage();
+      await using worker = here.millrace.worker({ concurrency: 1 });
+      await worker.start();
+      const reasons = async (): Promise<string> =>
+        ((await here.millrace.whyWorker(worker.id))?.reasons ?? []).map(({ code }) => code).join(' ');
+      const says = (codes: string) =>
+        waitFor(async () => (await reasons()) === codes, { describe: `it to say ${codes}`, deadlineMs });
+      await says('nothing-due');
+      const storage = await here.millrace.internals.storage();
+      await here.millrace.dispatch('held');
+      await waitFor(() => here.gate.starts === 1, { describe: 'the job to run', deadlineMs });
+      await here.millrace.dispatch('quick');
+      await says('slots-full');
+      await here.millrace.drainWorker(worker.id);
+      await becomes(worker, 'DRAINING');
+      here.gate.open();
+      await says('drained-by-operator');
+      expect((await storage.stats('default'))[0]?.claimable).toBe(1);
+      await here.millrace.pause('default');
+      await says('drained-by-operator queues-paused nothing-due');
+      await worker.stop();
+      await says('said-goodbye');
+      expect(await here.millrace.whyWorker('w-nobody')).toBeNull();
+    });
+
     it('a live worker is not forgotten, one that has stopped is', async () => {
       await using here = await stage();
       const worker = here.millrace.worker();
