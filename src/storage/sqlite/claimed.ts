@@ -7,7 +7,11 @@ import { payloadOf } from './payloads.js';
 import type { ClaimTuple, LinedTuple } from './queries/claim.js';
 
 /** What a claim answers of a job, given what its statement returned. */
-export function claimedJob(db: Connection, token: LeaseToken, tuple: ClaimTuple): ClaimedJob {
+export function claimedJob(
+  db: Connection,
+  lease: { readonly token: LeaseToken; readonly started: boolean },
+  tuple: ClaimTuple,
+): ClaimedJob {
   const [
     id,
     kindId,
@@ -17,7 +21,7 @@ export function claimedJob(db: Connection, token: LeaseToken, tuple: ClaimTuple)
     maxAttempts,
     deaths,
     lapses,
-    started,
+    ,
     createdAt,
     ,
     version,
@@ -27,7 +31,7 @@ export function claimedJob(db: Connection, token: LeaseToken, tuple: ClaimTuple)
   const kind = db.kinds.byId(kindId);
   return {
     id: hexToUuid(id),
-    token,
+    token: lease.token,
     name: kind.name,
     queue: kind.queue,
     payload: payloadOf(db, id, payload),
@@ -37,7 +41,7 @@ export function claimedJob(db: Connection, token: LeaseToken, tuple: ClaimTuple)
     maxAttempts,
     deaths,
     lapses,
-    started: started === 1,
+    started: lease.started,
     errors,
     createdAtMs: createdAt,
     dueAtMs: dueAt,
@@ -47,12 +51,14 @@ export function claimedJob(db: Connection, token: LeaseToken, tuple: ClaimTuple)
   };
 }
 
+const startedAt = 8;
 const lineAt = 14;
 const rowAt = 15;
 
 export function claimedLinedJob(db: Connection, token: LeaseToken, tuple: LinedTuple): ClaimedJob {
   const { limit, cost, requires } = db.lines.byId(ownLine(tuple[lineAt]));
-  return { ...claimedJob(db, token, tuple as unknown as ClaimTuple), limit, cost, requires };
+  const lease = { token, started: tuple[startedAt] === 1 };
+  return { ...claimedJob(db, lease, tuple as unknown as ClaimTuple), limit, cost, requires };
 }
 
 export const rowOf = (tuple: LinedTuple): number => tuple[rowAt];

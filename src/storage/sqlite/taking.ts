@@ -64,8 +64,9 @@ export class Taking implements Lender {
       while (this.left > 0) {
         const { count, started } = this.#nextShare(this.left);
         const where = [kind.queueId, kind.id, this.#line, rank, nowMs, count];
-        const tuples = db.tuples<sql.ClaimTuple>(sql.claimRange, ...this.#lend(started), ...where);
-        this.#keep(tuples.sort(inClaimOrder));
+        const tuples = db.tuples<sql.ClaimTuple>(sql.dueRange, ...where);
+        if (tuples.length > 0) db.run(sql.lendRange, ...this.#lend(started), ...where);
+        this.#keep(tuples, started === 1);
         if (tuples.length < count) break;
       }
     }
@@ -77,7 +78,8 @@ export class Taking implements Lender {
     for (let at = 0; at < chosen.length; ) {
       const { count, started } = this.#nextShare(chosen.length - at);
       const rows = rowList(chosen.slice(at, at + count));
-      this.#keep(db.tuples<sql.ClaimTuple>(sql.claimRows, ...this.#lend(started), rows).sort(inClaimOrder));
+      const tuples = db.tuples<sql.ClaimTuple>(sql.claimRows, ...this.#lend(started), rows);
+      this.#keep(tuples.sort(inClaimOrder), started === 1);
       at += count;
     }
   }
@@ -116,13 +118,13 @@ export class Taking implements Lender {
     return [this.#token, nowMs + this.#request.leaseMs, nowMs, this.#request.workerId, started];
   }
 
-  #keep(tuples: readonly sql.ClaimTuple[]): void {
+  #keep(tuples: readonly sql.ClaimTuple[], started: boolean): void {
     const { db } = this.#claiming;
     const { token } = this.#request;
     for (const tuple of tuples) {
       this.#freeKey(tuple[0], tuple[10]);
       db.claimedQueues.note(token, db.kinds.byId(tuple[1]).queueId, false);
-      this.#taken.push(claimedJob(db, token, tuple));
+      this.#taken.push(claimedJob(db, { token, started }, tuple));
     }
   }
 

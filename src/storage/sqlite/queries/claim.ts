@@ -31,14 +31,18 @@ const lend = `
   status = 2, token = ?, lease_until = ?, claimed_at = ?, worker = ?, started = ?,
   leases = leases + 1, reason = null, stop = null`;
 
-/** Index jobs_claim: one bounded range, in order. */
-export const claimRange = `
+const range = `
+  from jobs indexed by jobs_claim
+  where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
+  order by due_at, jobs.id ${boundLimit}`;
+
+/** Index jobs_claim: one bounded range, in order. Read first and then lent: a returning of the update costs half as much again as both. */
+export const dueRange = `select ${returned} ${range}`;
+
+/** Index jobs_claim: the same range, in the same transaction. */
+export const lendRange = `
   update jobs set ${lend}, metered = 0
-  where row in (
-    select row from jobs indexed by jobs_claim
-    where status = 0 and queue = ? and kind = ? and line = ? and rank = ? and due_at <= ?
-    order by due_at, id ${boundLimit})
-  returning ${returned}`;
+  where row in (select row ${range})`;
 
 /** By primary key: rows that were chosen in this transaction, as a JSON array. */
 export const claimRows = `
