@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { defineJob } from '../../src/client/define-job.js';
 import { Millrace } from '../../src/client/millrace.js';
 import type { Engine } from '../../src/storage/capabilities.js';
-import { notYet } from '../conformance/not-yet.js';
 import { Random } from '../model/random.js';
 import { engineAvailable, openEngine, type TestEngine } from '../support/engines.js';
 import { checkHistory, type HistoryEvent } from '../support/history.js';
@@ -63,7 +62,7 @@ export function chaosSuite(engine: Exclude<Engine, 'memory'>): void {
       await expectSoundDatabase(fixture, enqueued);
     });
 
-    if (!notYet[engine].includes('limits')) limitsChaos(engine, seed);
+    limitsChaos(engine, seed);
   });
 }
 

@@ -22,7 +22,6 @@ import { lifecycleSuite } from './lifecycle.suite.js';
 import { limitsSuite } from './limits.suite.js';
 import { logSuite } from './log.suite.js';
 import { lostLeasesSuite } from './lost-leases.suite.js';
-import { notYet } from './not-yet.js';
 import { profilesSuite } from './profiles.suite.js';
 import { purgeSuite } from './purge.suite.js';
 import { racesSuite } from './races.suite.js';
@@ -89,8 +88,6 @@ export function storageSuite(engine: EngineUnderTest): void {
     afterAll(async () => {
       await fixture?.[Symbol.asyncDispose]();
     });
-    for (const [area, suite] of Object.entries(areas)) {
-      if (!notYet[engine.name].includes(area)) describe(area, () => suite(stage));
-    }
+    for (const [area, suite] of Object.entries(areas)) describe(area, () => suite(stage));
   });
 }

@@ -4,11 +4,10 @@ import type { PlannedTakeBack } from './operation.js';
 import type { Random } from './random.js';
 import { halfPast, type World } from './world.js';
 
-const buryReasons = ['poison', 'attempts-exhausted', 'non-retriable'] as const;
 const brokeText = '[{"kind":"failed","error":{}},{"kind":"failed","error":{"message":"it Broke \\u0000"}}]';
 
 export function planSettlements(random: Random, world: World): Settlement[] {
-  return someLeases(random, world).map((lease, index) => planSettlement(random, world, { lease, index }));
+  return someLeases(random, world).map((lease, index) => planSettlement(random, lease, index));
 }
 
 export function planTakeBacks(random: Random, world: World): PlannedTakeBack[] {
@@ -30,7 +29,7 @@ function delayOf(random: Random, index: number): number {
   return random.chance(0.5) && index === 0 ? 0 : halfPast(index + 4 * random.int(2));
 }
 
-function planSettlement(random: Random, world: World, { lease, index }: Planned): Settlement {
+function planSettlement(random: Random, lease: Lease, index: number): Settlement {
   const kind = random.weighted({
     completed: 8,
     retry: 4,
@@ -38,7 +37,7 @@ function planSettlement(random: Random, world: World, { lease, index }: Planned)
     cancelled: 2,
     snoozed: 2,
     'put-back': 3,
-    died: world.groups.length > 0 ? 2 : 0,
+    died: 2,
   });
   const delayMs = delayOf(random, index);
   const errors = random.pick(['[]', brokeText, '["😀 \\u0000"]']);
@@ -53,7 +52,7 @@ function planSettlement(random: Random, world: World, { lease, index }: Planned)
       return {
         ...lease,
         kind,
-        reason: random.pick(world.groups.length > 0 ? buryReasons : buryReasons.slice(1)),
+        reason: random.pick(['poison', 'attempts-exhausted', 'non-retriable'] as const),
         errors,
       };
     case 'cancelled':
@@ -65,11 +64,6 @@ function planSettlement(random: Random, world: World, { lease, index }: Planned)
     case 'put-back':
       return { ...lease, kind, delayMs, reason: random.pick(['drain', 'no memory']) };
   }
-}
-
-interface Planned {
-  readonly lease: Lease;
-  readonly index: number;
 }
 
 function planTakeBack(random: Random, lease: Lease, index: number): PlannedTakeBack {

@@ -34,7 +34,7 @@ function planJob(random: Random, world: World): PlannedJob {
 
 /** Of the jobs that are bounded most have one thing that bounds them. */
 function planBounds(random: Random, world: World): Pick<PlannedJob, 'limit' | 'cost' | 'requires'> {
-  const isBounded = world.groups.length > 0 && random.chance(0.5);
+  const isBounded = random.chance(0.5);
   const group = isBounded && random.chance(0.7) ? random.pick(world.groups) : null;
   return {
     limit:

@@ -225,14 +225,12 @@ function planClaim(random: Random, world: World): ClaimRequest {
 function planPeek(random: Random, world: World): PeekRequest {
   const names = random.chance(0.7) ? world.names : random.some(world.names);
   const queues = random.some(world.queues, 1);
-  const isBounded = world.groups.length > 0;
   return {
-    takes:
-      isBounded && random.chance(0.35) ? planTakes(random, queues, names) : [planTake(random, queues, names)],
-    labels: isBounded ? random.some(world.labels) : [],
+    takes: random.chance(0.35) ? planTakes(random, queues, names) : [planTake(random, queues, names)],
+    labels: random.some(world.labels),
     budgets: {
-      queues: isBounded && random.chance(0.3) ? { [random.pick(queues)]: random.between(1, 8) } : {},
-      groups: isBounded && random.chance(0.3) ? { [random.pick(world.groups)]: random.between(1, 8) } : {},
+      queues: random.chance(0.3) ? { [random.pick(queues)]: random.between(1, 8) } : {},
+      groups: random.chance(0.3) ? { [random.pick(world.groups)]: random.between(1, 8) } : {},
     },
   };
 }

@@ -7,7 +7,7 @@ import { drainThroughTheSeam } from './drain.js';
 import { allJobs, allLines, execute } from './execute.js';
 import { comparableOf, normalize, sorted } from './normalize.js';
 import type { Operation } from './operation.js';
-import { isBounded, newWorld, type World } from './world.js';
+import { newWorld, type World } from './world.js';
 
 /** Where the engine and the model said different things. */
 export interface Difference {
@@ -35,7 +35,7 @@ export class Lockstep {
   #step = 0;
 
   constructor(run: string, engine: Storage, clock: TestClock) {
-    this.world = newWorld(run, isBounded(engine));
+    this.world = newWorld(run);
     this.#engine = engine;
     this.#clock = clock;
     this.#model = new MemoryStorage({ clock });

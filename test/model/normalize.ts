@@ -28,7 +28,6 @@ export function normalize(operation: Operation, answer: unknown, world: World, s
   // Which queues are told of beside those that have a job is one too.
   if (method === 'queues') return null;
   if (method === 'serverUptimeMs' || method === 'purgeTraces') return null;
-  if (!world.groups.length && (method === 'limits' || method === 'profiles')) return null;
   if (method === 'orders') {
     const { paused, ...orders } = answer as WorkerOrders;
     return { ...orders, paused: sorted(ofThisRun(paused, world)) };

@@ -8,7 +8,7 @@ import { drainThroughTheSeam } from './drain.js';
 import { execute } from './execute.js';
 import { nextOperation } from './generate.js';
 import { Random } from './random.js';
-import { isBounded, newWorld, type World } from './world.js';
+import { newWorld, type World } from './world.js';
 
 const ROUNDS = 30;
 const ACTORS = 6;
@@ -35,7 +35,7 @@ export function stormSuite(engine: Exclude<Engine, 'memory'>): void {
 
 async function storm(fixture: TestEngine, storages: readonly Storage[], seed: number): Promise<void> {
   const random = new Random(seed);
-  const world = newWorld((seed >>> 0).toString(16).padStart(8, '0'), isBounded(fixture.storage));
+  const world = newWorld((seed >>> 0).toString(16).padStart(8, '0'));
   const startMs = await fixture.storage.now();
   const actors = Array.from({ length: ACTORS }, (_, index) =>
     act(fixture, storages[index % storages.length] ?? fixture.storage, random, world, startMs),

@@ -1,6 +1,4 @@
 import type { Lease } from '../../src/storage/claimed-job.js';
-import type { Storage } from '../../src/storage/storage.js';
-import { notYet } from '../conformance/not-yet.js';
 
 export const MINUTE = 60_000;
 /** Time goes on in whole minutes and waits end on half ones: what a run really takes decides nothing. */
@@ -13,7 +11,6 @@ export interface World {
   /** Names of handlers with a profile, which are of the whole database. */
   readonly handlers: readonly string[];
   readonly tags: readonly string[];
-  /** Empty: no job has a limit, a cost or labels, and no claim several takes. */
   readonly groups: readonly string[];
   readonly keys: readonly (string | null)[];
   readonly labels: readonly string[];
@@ -30,20 +27,15 @@ export interface World {
   tokenCount: number;
 }
 
-/** Whether an engine knows limits, costs, labels and several takes. */
-export function isBounded({ capabilities }: Storage): boolean {
-  return !notYet[capabilities.engine].includes('model');
-}
-
 /** Everything named after the run, so that runs can follow one another in one database. */
-export function newWorld(run: string, bounded: boolean): World {
+export function newWorld(run: string): World {
   return {
     run,
     queues: ['a', 'b', 'c'].map((name) => `q-${run}-${name}`),
     names: ['red', 'green', 'blue'],
     handlers: ['red', 'green'].map((name) => `${run}-${name}`),
     tags: ['x', 'X', 'y/z'].map((tag) => `${run}-${tag}`),
-    groups: bounded ? ['g', 'G'].map((group) => `${run}-${group}`) : [],
+    groups: ['g', 'G'].map((group) => `${run}-${group}`),
     keys: [null, 'k', 'K'],
     labels: ['eu', 'gpu'],
     uniqueKeys: ['k', 'K', 'k '].map((key) => `${run}-${key}`),

@@ -5,12 +5,9 @@ import { type ReasonCode, reasonCodes } from '../../../src/core/why-facts.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
 import type { NewJob } from '../../../src/storage/new-job.js';
 import type { WorkerReport } from '../../../src/storage/worker-record.js';
-import { notYet } from '../../conformance/not-yet.js';
 import { failure, HOUR, LEASE, MINUTE, SECOND, Stage, type Verdict } from '../../conformance/stage.js';
 import { openEngine, type TestEngine } from '../../support/engines.js';
 import { workerReport } from '../../support/worker-report.js';
-
-const boundCodes = ['no-worker-for-labels', 'limited', 'over-budget', 'above-budget'];
 
 /** Forces every reason on a real engine. */
 export function whySuite(name: Engine): void {
@@ -129,7 +126,7 @@ export function whySuite(name: Engine): void {
       expect(codes(await why(id))).toEqual(['about-to-run']);
     });
 
-    describe.skipIf(notYet[name].includes('limits'))('limits, budgets and labels', () => {
+    describe('limits, budgets and labels', () => {
       it('as many of its group and key run as may, and who holds one', async () => {
         const queue = stage.queue();
         await using _ = await alive({ queues: [queue] });
@@ -366,8 +363,7 @@ export function whySuite(name: Engine): void {
     });
 
     it('every reason was forced', () => {
-      const open = notYet[name].includes('limits') ? boundCodes : [];
-      expect(Object.keys(reasonCodes).filter((code) => !forced.has(code as ReasonCode))).toEqual(open);
+      expect(Object.keys(reasonCodes).filter((code) => !forced.has(code as ReasonCode))).toEqual([]);
     });
   });
 }

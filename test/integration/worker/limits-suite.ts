@@ -3,7 +3,6 @@ import { defineJob } from '../../../src/client/define-job.js';
 import { Millrace } from '../../../src/client/millrace.js';
 import type { MillraceOptions } from '../../../src/client/millrace-options.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
-import { notYet } from '../../conformance/not-yet.js';
 import { engineAvailable, openEngine, type TestEngine } from '../../support/engines.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -28,8 +27,6 @@ class Gauge {
 
 /** Real workers under limits, budgets and labels. */
 export function limitsSuite(name: Engine): void {
-  const isReady = engineAvailable(name) && !notYet[name].includes('limits');
-
   async function allEnded({ storage }: TestEngine, queue = 'default'): Promise<void> {
     await waitFor(
       async () => {
@@ -40,7 +37,7 @@ export function limitsSuite(name: Engine): void {
     );
   }
 
-  describe.skipIf(!isReady)(`[${name}] worker: limits`, () => {
+  describe.skipIf(!engineAvailable(name))(`[${name}] worker: limits`, () => {
     it('three workers never run more of a group and key than its limit, and run all', async () => {
       await using engine = await openEngine(name);
       const gauges = new Map([...'abc'].map((tenant) => [tenant, new Gauge()]));
