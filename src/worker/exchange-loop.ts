@@ -77,9 +77,9 @@ export class ExchangeLoop {
   poke(): void {
     if (this.#isClosed || this.#current !== null) return;
     const { plan, outbox } = this.#options;
-    const wants = plan.wants;
-    if (wants && !this.#wentThisTick) this.#go();
-    else if (wants || outbox.waiting > 0) this.#schedule();
+    // Called for each attempt that ends: what is cheap is asked first.
+    if (!this.#wentThisTick && plan.wants) this.#go();
+    else if (this.#scheduled === null && (outbox.waiting > 0 || plan.wants)) this.#schedule();
   }
 
   /** New jobs may be there, in these queues; null: in any. */

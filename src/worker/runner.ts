@@ -110,7 +110,7 @@ export class Runner {
     const attempt = new Attempt(job, definition, { claimedAtMs, startedAtMs: monotonicMs() });
     this.#running.add(attempt);
     const lane = definition.lane === 'inline' ? null : this.#takeLane(definition.lane);
-    if (lane === null) void this.#run(attempt, (running) => this.#options.executor.run(running));
+    if (lane === null) void this.#run(attempt, this.#runInline);
     else {
       this.#inLanes.set(attempt, lane);
       void this.#run(attempt, (running) => this.#runInLane(lane, running));
@@ -159,7 +159,10 @@ export class Runner {
     return lane;
   }
 
+  readonly #runInline = (attempt: Attempt): Promise<Settlement | null> => this.#options.executor.run(attempt);
+
   #releaseLane(attempt: Attempt): void {
+    if (this.#inLanes.size === 0) return;
     const lane = this.#inLanes.get(attempt);
     if (lane === undefined) return;
     this.#inLanes.delete(attempt);

@@ -421,8 +421,14 @@ export class WorkerLife {
   }
 
   #fill(): void {
-    this.runner.fill(this.#buffer, (job) => this.#admits(job));
+    this.runner.fill(this.#buffer, this.#admitsInline);
   }
+
+  readonly #admitsInline = (job: ClaimedJob): boolean => {
+    if (!this.#admission.gate.isCalm) return this.#admits(job);
+    this.#starts += 1;
+    return true;
+  };
 
   /** Whether it may start; else it is put back, with the reason for `why`. */
   #admits(job: ClaimedJob): boolean {

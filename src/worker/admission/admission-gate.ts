@@ -46,6 +46,7 @@ const tightReadMs = 200;
 const promiseMs = 5_000;
 const ownShare = 0.75;
 const nobody: readonly string[] = [];
+const admitted: AdmissionDecision = Object.freeze({ admit: true, despite: null });
 
 interface Promised {
   readonly untilMs: number;
@@ -55,6 +56,8 @@ interface Promised {
 export class AdmissionGate {
   readonly #options: AdmissionGateOptions;
   readonly #now: () => number;
+  /** For how old a reading is: asked often, and cheaper than the clock that all threads share. */
+  readonly #readingNow: () => number;
   readonly #held = new Map<string, { readonly untilMs: number; readonly denial: Denial }>();
   #free = new Map<LaneKind, readonly string[]>();
   #freeUntilMs = Number.NEGATIVE_INFINITY;
@@ -67,12 +70,19 @@ export class AdmissionGate {
   constructor(options: AdmissionGateOptions) {
     this.#options = options;
     this.#now = options.now ?? monotonicMs;
+    this.#readingNow = options.now ?? (() => performance.now());
   }
 
   /** Jobs may be taken only for slots that are free now. */
   get isGuarded(): boolean {
     this.#look();
     return this.#isTight || this.#options.endsAtMs !== null;
+  }
+
+  /** Inline jobs start unasked: when the memory was read for their claim (`isGuarded`), there was plenty. */
+  get isCalm(): boolean {
+    const hasRead = this.#readAtMs > Number.NEGATIVE_INFINITY;
+    return hasRead && !this.#isTight && this.#options.endsAtMs === null;
   }
 
   /** What is held, for `why`: by name, with the reason in words. */
@@ -91,7 +101,8 @@ export class AdmissionGate {
 
   /** Called for each job that is about to start. `isIdle`: nothing runs here. */
   judge(name: string, isIdle: boolean): AdmissionDecision {
-    const { endsAtMs, profiles } = this.#options;
+    const { endsAtMs, profiles, kindOf } = this.#options;
+    if (this.isCalm && kindOf(name) === 'inline') return admitted;
     this.#look();
     if (!this.#isTight && endsAtMs === null && this.#promised.length === 0) return this.#admitted(name);
     const decision = decideAdmission(this.#facts(name, isIdle), this.#options.rules);
@@ -111,7 +122,7 @@ export class AdmissionGate {
     return endsAtMs !== null && endsAtMs - this.#now() < rules.timeHeadroomMs;
   }
 
-  #admitted(name: string, decision: AdmissionDecision = { admit: true, despite: null }): AdmissionDecision {
+  #admitted(name: string, decision: AdmissionDecision = admitted): AdmissionDecision {
     const { profiles, kindOf } = this.#options;
     const bytes = profiles === null || kindOf(name) === 'inline' ? null : profiles.of(name)?.peakRssBytes;
     if (bytes != null) this.#promised.push({ untilMs: this.#now() + promiseMs, bytes });
@@ -143,7 +154,7 @@ export class AdmissionGate {
   /** Reads the memory when what is known of it is old. */
   #look(): void {
     const { profiles, readMemory, ownBytes, rules } = this.#options;
-    const now = this.#now();
+    const now = this.#readingNow();
     if (profiles === null || now - this.#readAtMs < (this.#isTight ? tightReadMs : calmReadMs)) return;
     this.#readAtMs = now;
     this.#memory = readMemory();
