@@ -22,7 +22,7 @@ export interface Candidate {
 export interface LineOfJobs<Job extends Candidate> {
   /** In claim order; as many as the take could use, read no further than it does. */
   readonly jobs: Iterable<Job>;
-  /** Fewer were read, and there may be more: where they run out while the line has room, the choice ends. */
+  /** Fewer were read, and there may be more, of the same priority: the choice ends where the next of them might go. */
   readonly isCut?: boolean;
   readonly room: Room;
   readonly group: string | null;
@@ -39,6 +39,8 @@ interface Head<Job extends Candidate> {
   readonly line: LineOfJobs<Job>;
   readonly rest: Iterator<Job>;
   job: Job;
+  /** Its last job was chosen, and what comes after that was not read. */
+  isOver: boolean;
 }
 
 /** Of these queues' lines, in order. Takes the room of what it chooses. */
@@ -52,11 +54,12 @@ export function chooseJobs<Job extends Candidate>(
     while (chosen.length < take.limit) {
       const head = nextHead(heads);
       if (head === null) break;
+      if (head.isOver) return chosen;
       const started = chosen.length < take.start;
       if (!started && !head.line.mayWait) return chosen;
       chosen.push({ job: head.job, started });
       takeRoom(head.line.room, 'taken');
-      if (!advance(heads, head) && head.line.isCut === true && hasRoom(head.line.room)) return chosen;
+      advance(heads, head);
     }
     if (chosen.length >= take.limit) break;
   }
@@ -70,18 +73,14 @@ export function inClaimOrder(a: Candidate, b: Candidate): number {
 function headOf<Job extends Candidate>(line: LineOfJobs<Job>): Head<Job>[] {
   const rest = line.jobs[Symbol.iterator]();
   const first = rest.next();
-  return first.done === true ? [] : [{ line, rest, job: first.value }];
+  return first.done === true ? [] : [{ line, rest, job: first.value, isOver: false }];
 }
 
-/** False: it has no more. */
-function advance<Job extends Candidate>(heads: Head<Job>[], head: Head<Job>): boolean {
+function advance<Job extends Candidate>(heads: Head<Job>[], head: Head<Job>): void {
   const next = head.rest.next();
-  if (next.done === true) {
-    heads.splice(heads.indexOf(head), 1);
-    return false;
-  }
-  head.job = next.value;
-  return true;
+  if (next.done !== true) head.job = next.value;
+  else if (head.line.isCut === true) head.isOver = true;
+  else heads.splice(heads.indexOf(head), 1);
 }
 
 function nextHead<Job extends Candidate>(heads: Head<Job>[]): Head<Job> | null {

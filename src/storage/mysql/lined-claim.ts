@@ -23,21 +23,24 @@ import {
   insertSlots,
   type LaneQuota,
   pausedAmong,
+  peekedJobs,
   peekLanes,
   peekOrdinary,
+  type ReadyKey,
   serveGates,
+  takeKeys,
   takeLanes,
   takeOrdinary,
 } from './queries/lined-claim.js';
 import type { Transaction } from './session.js';
-import type { Sql } from './sql.js';
+import { hexBytes, type Sql } from './sql.js';
 import type { SeenLane } from './survey.js';
 
-/** Lanes that one round looks at. */
+/** Lanes that one round looks at: a quarter more than there are slots, since some may turn out full. */
 const mostLanes = 256;
-/** Where many lanes share the slots of a take, so many jobs of each are read at least. */
-const fewestJobs = 4;
-const manyLanes = 8;
+const fewestLanes = 64;
+/** Of up to so many lanes as many jobs are read as there are slots; of more each only its share, and half as much again. */
+const fullyRead = 8;
 const mostRounds = 4;
 
 /** What a claim found, and the rows that it holds: of a fresh one in their order. */
@@ -102,6 +105,8 @@ class LinedClaim {
   /** What was taken, by take, in order. */
   readonly #order: Spring[][];
   #paused = new Set<number>();
+  /** Of lanes of which too little was read, the next round reads more. */
+  #depth = 1;
 
   constructor(
     context: Context,
@@ -187,7 +192,8 @@ class LinedClaim {
       ([, a, lineA], [, b, lineB]) =>
         isFull(a, lineA) - isFull(b, lineB) || a.rnk - b.rnk || a.served - b.served || a.due - b.due,
     );
-    return open.slice(0, mostLanes);
+    const room = takes.reduce((sum, _, take) => sum + Math.max(this.#roomIn(take), 0), 0);
+    return open.slice(0, Math.min(mostLanes, Math.max(fewestLanes, Math.ceil(room * 1.25))));
   }
 
   async #look(
@@ -209,9 +215,9 @@ class LinedClaim {
       ...head,
       ...locks,
       ...ordinary.map(({ read, room }) => peekOrdinary(t, read, room)),
-      ...(reads.length > 0 ? [peekLanes(t, reads)] : []),
+      ...peekLanes(t, reads),
     );
-    const found = results.slice(results.length - ordinary.length - (reads.length > 0 ? 1 : 0));
+    const found = results.slice(head.length + locks.length);
     const counted = results.slice(head.length, head.length + locks.length);
     const { state, nowMs } = this.#readHead(results, head.length);
     this.#keeper.read(counted, nowMs);
@@ -227,9 +233,8 @@ class LinedClaim {
       this.#looked.add(key);
       return { key, take, queueId: lane.queueId, lane, line, jobs: [], isCut: false };
     });
-    const rows = (reads.length > 0 ? (found.at(-1)?.rows ?? []) : []) as [number, number, Buffer][];
-    for (const [index, due, id] of rows) {
-      const spring = ofLanes[index];
+    for (const { place, due, id } of peekedJobs(found.slice(ordinary.length))) {
+      const spring = ofLanes[place];
       spring?.jobs.push(springJob(spring, { rnk: spring.lane?.rnk ?? 0, due, id }));
     }
     for (const [index, spring] of ofLanes.entries()) {
@@ -254,7 +259,8 @@ class LinedClaim {
   #readOf(take: number, { line, among }: { line: Line; among: number }): number {
     const room = Math.min(this.#placesIn(take), Math.max(this.#roomIn(take), 0) + 1);
     const most = Math.min(room, line.limit?.max ?? room);
-    return among <= manyLanes ? most : Math.min(most, Math.max(fewestJobs, Math.ceil((2 * room) / among)));
+    if (among <= fullyRead) return most;
+    return Math.min(most, Math.max(1, Math.floor((1.5 * room) / among)) * this.#depth);
   }
 
   /** What is taken of what was read. */
@@ -263,37 +269,43 @@ class LinedClaim {
     const { plan } = this.#prepared;
     const statements: Sql[] = [];
     const lanes: LaneQuota[] = [];
+    const keys: ReadyKey[] = [];
+    const counts = new Map<Spring, number>();
     const chosen = plan.takes.map((take, index) => this.#chooseIn(take, index, springs));
     for (const [index, jobs] of chosen.entries()) {
-      const bySpring = new Map<Spring, boolean[]>();
-      for (const { job, started } of jobs) {
-        const own = bySpring.get(job.spring);
-        if (own === undefined) bySpring.set(job.spring, [started]);
-        else own.push(started);
-      }
-      for (const [{ lane, line, queueId }, starts] of bySpring) {
+      const bySpring = bySource(jobs);
+      for (const [spring, own] of bySpring) {
+        const { lane, line, queueId } = spring;
+        counts.set(spring, own.length);
         const isMetered = this.#keeper.queueGates.has(queueId);
-        if (lane !== null) {
-          lanes.push({ lane, limit: starts.length, isMetered: isMetered || line?.keyGate != null });
-          continue;
+        if (lane !== null && line?.keyGate != null) {
+          // Behind their gate nobody else takes them: what was read is what is taken.
+          for (const { job } of own)
+            keys.push({ ...lane, due: job.dueAtMs, id: hexBytes(Buffer.from(job.id, 'hex')) });
+        } else if (lane !== null) lanes.push({ lane, limit: own.length, isMetered });
+        else {
+          const read = plan.takes[index]?.reads.find((one) => one.queueId === queueId);
+          const started = own.filter((one) => one.started).length;
+          if (read !== undefined)
+            statements.push(...takeOrdinary(t, plan, { read, count: own.length, started, isMetered }));
         }
-        const read = plan.takes[index]?.reads.find((one) => one.queueId === queueId);
-        const started = starts.filter((isStarted) => isStarted).length;
-        if (read !== undefined)
-          statements.push(...takeOrdinary(t, plan, { read, count: starts.length, started, isMetered }));
       }
       this.#order[index]?.push(...jobs.map(({ job }) => job.spring));
     }
     if (lanes.length > 0) statements.push(takeLanes(t, plan, lanes));
+    statements.push(...takeKeys(t, plan, { keys, isMetered: true, isStarted: true }));
     if (statements.length > 0) statements.push(leaveReady(t, plan.token));
-    const cut = springs.filter(
+    const isCut = springs.some(
       (spring) =>
         spring.isCut &&
-        hasRoom(this.#keeper.roomFor(spring.line, spring.queueId)) &&
-        chosen[spring.take]?.filter(({ job }) => job.spring === spring).length === spring.jobs.length,
+        counts.get(spring) === spring.jobs.length &&
+        hasRoom(this.#keeper.roomFor(spring.line, spring.queueId)),
     );
-    for (const { key } of cut) this.#looked.delete(key);
-    return { statements, isCut: cut.length > 0 };
+    if (isCut) {
+      this.#looked.clear();
+      this.#depth *= 4;
+    }
+    return { statements, isCut };
   }
 
   #chooseIn(take: TakePlan, index: number, springs: readonly Spring[]): Chosen<SpringJob>[] {
@@ -330,7 +342,7 @@ class LinedClaim {
     const haveSlots = served.size > 0 || order.some(({ queueId }) => queueGates.has(queueId));
     const results = await this.#tx.last(
       ...statements,
-      ...(haveSlots ? [insertSlots(t, plan.token, queueGates)] : []),
+      ...(haveSlots ? [insertSlots(t, plan.token, { queueGates, runsAlone: false })] : []),
       ...(served.size > 0 ? [serveGates(t, served)] : []),
       claimedRows(t, plan.token),
     );
@@ -385,4 +397,14 @@ function springJob(
   { rnk, due, id }: { readonly rnk: number; readonly due: number; readonly id: Buffer },
 ): SpringJob {
   return { id: id.toString('hex'), priority: 0 - rnk, dueAtMs: due, spring };
+}
+
+function bySource(jobs: readonly Chosen<SpringJob>[]): Map<Spring, Chosen<SpringJob>[]> {
+  const found = new Map<Spring, Chosen<SpringJob>[]>();
+  for (const one of jobs) {
+    const own = found.get(one.job.spring);
+    if (own === undefined) found.set(one.job.spring, [one]);
+    else own.push(one);
+  }
+  return found;
 }

@@ -12,7 +12,7 @@ import type { Context } from './context.js';
 import { GateKeeper } from './gate-keeper.js';
 import type { Line } from './lines.js';
 import { claimedRows, claimState, leaveReady } from './queries/claim.js';
-import { beginStatements, insertSlots, pausedAmong, peekAlone, takeOne } from './queries/lined-claim.js';
+import { beginStatements, insertSlots, pausedAmong, peekAlone, takeKeys } from './queries/lined-claim.js';
 import type { Transaction } from './session.js';
 import { hexId, type Sql } from './sql.js';
 
@@ -107,12 +107,12 @@ async function takeFirst(
     if (!isStarted && (line !== null || keeper.queueGates.has(queueId))) break;
     const isMetered = line?.keyGate != null || keeper.queueGates.has(queueId);
     const key = { queueId, line: aloneLine, rnk, due, id: hexId(id) };
-    const [taken] = await tx.send(takeOne(t, plan, { key, isMetered, isStarted }));
+    const [taken] = await tx.send(...takeKeys(t, plan, { keys: [key], isMetered, isStarted }));
     tries += 1;
     if (taken?.changed !== 1) continue;
     const results = await tx.last(
       leaveReady(t, plan.token),
-      ...(isMetered ? [insertSlots(t, plan.token, keeper.queueGates)] : []),
+      ...(isMetered ? [insertSlots(t, plan.token, { queueGates: keeper.queueGates, runsAlone: true })] : []),
       claimedRows(t, plan.token),
     );
     return (results.at(-1)?.rows ?? []) as unknown as ClaimedRow[];

@@ -15,6 +15,9 @@ import * as dependents from '../../../src/storage/mysql/queries/dependents.js';
 import * as inspect from '../../../src/storage/mysql/queries/inspect.js';
 import * as keys from '../../../src/storage/mysql/queries/keys.js';
 import * as leases from '../../../src/storage/mysql/queries/leases.js';
+import * as limits from '../../../src/storage/mysql/queries/limits.js';
+import * as lined from '../../../src/storage/mysql/queries/lined-claim.js';
+import * as lines from '../../../src/storage/mysql/queries/lines.js';
 import * as logs from '../../../src/storage/mysql/queries/log.js';
 import * as places from '../../../src/storage/mysql/queries/places.js';
 import {
@@ -25,6 +28,8 @@ import {
   traceStatements,
 } from '../../../src/storage/mysql/queries/purge.js';
 import { completeStatements, readFacts } from '../../../src/storage/mysql/queries/settle.js';
+import { deleteSlots } from '../../../src/storage/mysql/queries/slots.js';
+import * as survey from '../../../src/storage/mysql/queries/survey.js';
 import { hexDigits, hexId, type Sql, sql } from '../../../src/storage/mysql/sql.js';
 import { MysqlStorage } from '../../../src/storage/mysql/storage.js';
 import { tablesWith } from '../../../src/storage/mysql/tables.js';
@@ -74,12 +79,72 @@ function claim(queueIds: readonly number[], isShared = false, foreignRanks: read
   return claimStatements(t, plan);
 }
 
+const claimer = {
+  token: hexDigits('cd'.repeat(16), 16),
+  workerId: 1,
+  leaseMs: 45_000,
+  now,
+  lanesAreCurrent: sql`1 = 1`,
+};
+const lineRead = {
+  queueId: 1,
+  isShared: false,
+  foreignRanks: new Set<number>(),
+  lanes: [-10, 0].map((rnk) => ({ queueId: 1, line: 0, rnk, nameId: 1 })),
+};
+const lanesOfLines = Array.from({ length: 100 }, (_, n) => ({ queueId: 1, line: n + 1, rnk: 0, nameId: 1 }));
+const readyKeys = hex.slice(0, 200).map((id, n) => ({ queueId: 1, line: 1 + (n % 100), rnk: 0, due: 5, id }));
+
 /** Every statement that runs per job, per batch, per poll, per heartbeat or per page. */
 const hot: Readonly<Record<string, readonly Sql[]>> = {
   claim: claim([1]),
   'claim beside names that are gone': claim([1], true),
   'claim beside other names': claim([1], true, [0]),
   'claim from two queues': claim([1, 2]),
+  'claim of lines': [
+    ...lined.beginStatements(t, claimer, { plain: [1], sums: [[2, 5]] }),
+    lined.pausedAmong(t, [1, 2]),
+    lined.peekOrdinary(t, lineRead, 100),
+    ...lined.peekLanes(t, [
+      ...lanesOfLines.map((lane) => ({ lane, limit: 1 })),
+      ...lanesOfLines.map((lane) => ({ lane, limit: 5 })),
+    ]),
+    ...lined.takeOrdinary(t, claimer, { read: lineRead, count: 10, started: 5, isMetered: true }),
+    lined.takeLanes(
+      t,
+      claimer,
+      lanesOfLines.map((lane) => ({ lane, limit: 5, isMetered: false })),
+    ),
+    ...lined.takeKeys(t, claimer, { keys: readyKeys, isMetered: true, isStarted: true }),
+    lined.insertSlots(t, claimer.token, { queueGates: new Map([[1, 3]]), runsAlone: false }),
+    lined.insertSlots(t, claimer.token, { queueGates: new Map(), runsAlone: true }),
+    lined.serveGates(t, new Map([[1, 5]])),
+    lined.peekAlone(t, { ...lineRead, lanes: lineRead.lanes.map((lane) => ({ ...lane, line: -1 })) }, 100),
+  ],
+  survey: [
+    survey.surveyStatement(t, { queueId: 1, after: null, limit: 1_000 }, now),
+    survey.surveyStatement(t, { queueId: 1, after: [5, 0, 1], limit: 1_000 }, now),
+    survey.lockGates(t, [1, 2, 3]),
+    survey.lockFreeGates(t, [1, 2, 3]),
+    survey.countByKey(t, [1, 2, 3]),
+    survey.costByGroup(t, [1, 2, 3]),
+    survey.costByQueue(t, [1, 2, 3]),
+  ],
+  lines: [
+    lines.requireLines(t, [1, 2, 3]),
+    lines.pinLines(t, [1, 2, 3]),
+    lines.deleteMembers(t, hex),
+    lines.idleLanes(t, null, 1_000, now),
+    lines.lockLanes(t, lanesOfLines),
+    lines.readyIn(t, lanesOfLines),
+    lines.deleteLanes(t, lanesOfLines),
+    lines.unusedLines(t, 100, now),
+    lines.usedLines(t, [1, 2, 3]),
+    deleteSlots(t, hex),
+    limits.linesWithWork(t, 1_000),
+    limits.homesOfAlone(t, 1_000),
+    limits.countInLines(t, lanesOfLines, 1_000),
+  ],
   settle: completeStatements(t, completions(held), now),
   'settle of many tokens': completeStatements(t, completions(manyTokens), now),
   'facts of leases': [readFacts(t, ids)],
@@ -101,6 +166,9 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
     leases.markStartedStatement(t, held),
     leases.markStartedStatement(t, manyTokens),
     leases.tokensOf(t, held),
+    leases.peekLinesStatement(t, [{ queueIds: [1, 2], nameIds: [1, 2] }], { now, limit: 1_000 }),
+    leases.peekAloneStatement(t, [{ queueIds: [1, 2], nameIds: [1, 2] }], { now, limit: 1_000 }),
+    leases.peekStatement(t, [{ queueIds: [1], nameIds: [1] }], { now, kept: [1] }),
     leases.peekStatement(t, [{ queueIds: [1, 2], nameIds: [1, 2] }], { now, kept: [] }),
     leases.lanesOfJobs(t, ids),
     leases.openEdgesWithEnds(t, ids),
@@ -163,6 +231,12 @@ const seeds: readonly Sql[] = [
   sql`insert into ${t.ready} select 1, 0, 0, 5, ${rowId(1)}, 1 + n % 2, 0 from ${rows} r`,
   sql`insert into ${t.ready} select 2, 0, 0, 5, ${rowId(2)}, 1 + n % 2, 0 from ${rows} r`,
   sql`insert into ${t.ready} select 1, 0, -10, ${now} + ${marginMs}, ${rowId(3)}, 1, 0 from ${rows} r`,
+  sql`insert into ${t.ready} select 1, 1 + n % 100, 0, 5, ${rowId(7)}, 1, 0 from ${rows} r`,
+  sql`insert into ${t.lanes} (queue_id, line, rnk, name_id) select 1, n + 1, 0, 1 from ${rows} r`,
+  sql`insert into ${t.gates} (id, k, kind, group_name) select n + 1, lpad(n, 32, x'30'), 0, x'67' from ${rows} r`,
+  sql`insert into ${t.lines} select n + 1, lpad(n, 32, x'30'), n + 1, 1, 5, 1, null, n from ${rows} r`,
+  sql`insert into ${t.members} select 1 + n % 100, ${rowId(7)} from ${rows} r`,
+  sql`insert into ${t.slots} select ${rowId(5)}, if(n % 10 = 0, 1, null), 1 + n % 1000, 1, 1, 5 from ${rows} r`,
   sql`insert into ${t.finals} select ${rowId(4)}, 1 + n % 2, 1, 3 + n % 3, 0, 0, n, 5, 5, n, 1, null, 0, null, null from ${rows} r`,
   sql`insert into ${t.leases} select unhex(lpad(hex(n % 50), 32, 0)), ${rowId(5)}, 1, 0, 0, 5, 1, 0, 0, 0, 1, 5, 5 from ${rows} r`,
   sql`insert into ${t.waiting} select ${rowId(6)}, 1 + n % 2, 1, 0, 5, 0 from ${rows} r`,
@@ -171,7 +245,7 @@ const seeds: readonly Sql[] = [
   sql`insert into ${t.keys} select ${rowId(1)}, ${rowId(1)}, 2, if(n % 10 = 0, ${now} + ${marginMs}, null), null from ${rows} r`,
   sql`insert into ${t.tags} select x'746167', ${rowId(1)} from ${rows} r`,
   sql`insert into ${t.log} select ${rowId(5)}, 5, ${rowId(5)}, 1, n, 0, 0, x'61' from ${rows} r`,
-  ...[1, 2, 3, 4, 5, 6].map(
+  ...[1, 2, 3, 4, 5, 6, 7].map(
     (first) =>
       sql`insert into ${t.jobs} select ${rowId(first)}, 1, 1, 0, 5, 5, 3, null, null, null, 1, x'61', null from ${rows} r`,
   ),
@@ -188,6 +262,10 @@ const jobTables = [
   'keys',
   'log',
   'tags',
+  'members',
+  'slots',
+  'lines',
+  'gates',
 ] as const;
 
 type Statistics = 'fresh' | 'stale' | 'missing';
@@ -244,9 +322,11 @@ function isJobTable({ table }: PlanRow): boolean {
 const bounded: readonly RegExp[] = [
   /^select id, queue_id, name_id from `millrace_(leases|waiting)` force index/,
   /for update$/,
-  /^update `millrace_leases` set started = 1 where token = .* and @state = 1/,
+  /^update `millrace_leases` set started = 1 where token = /,
   /^select job_id, count/,
   /^select distinct (child|e\.parent)/,
+  // Lanes, which are no jobs.
+  /^select distinct l\.queue_id, l\.line from `millrace_lanes`/,
 ];
 
 describe.skipIf(!serverAvailable('mysql'))('[mysql] plans', () => {
