@@ -102,9 +102,18 @@ function liveWorker(worker: WorkerRecord, settings: SettingValues): WhyFacts['wo
       isDraining,
       isStandby: adminState === 'standby',
       withoutLane: textsOf(details['withoutLane']),
+      laneAilments: ailmentsOf(worker),
       notAdmitted: textsOf(details['notAdmitted']),
     },
   ];
+}
+
+/** The first quarantined lane of each kind speaks for the others; of its note the first line. */
+function ailmentsOf({ lanes }: WorkerRecord): Record<string, string> {
+  const ailing = lanes.filter(({ state, note }) => state === 'quarantined' && note !== null).reverse();
+  return Object.fromEntries(
+    ailing.map(({ kind, number, note }) => [kind, `lane ${number}: ${(note ?? '').split('\n', 1)[0]}`]),
+  );
 }
 
 async function parentsOf(storage: Storage, { waitsFor }: JobRecord): Promise<WhyFacts['waitsFor']> {

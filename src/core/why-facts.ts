@@ -62,6 +62,8 @@ export interface WhyWorker {
   readonly isStandby: boolean;
   /** Names of handlers that wait for a lane of a kind of which this worker has none that is well, with the kind. */
   readonly withoutLane: Readonly<Record<string, string>>;
+  /** What ails a lane, by its kind, where one is quarantined. */
+  readonly laneAilments: Readonly<Record<string, string>>;
   /** Names of handlers that it does not start for now, with the reason in words. */
   readonly notAdmitted: Readonly<Record<string, string>>;
 }

@@ -189,10 +189,11 @@ function laneReason(
   workers: readonly WhyWorker[],
   name: string,
 ): { readonly code: Reason['code']; readonly sentence: string } | null {
-  const barred = workers.map(({ id, withoutLane, notAdmitted }) => {
+  const barred = workers.map(({ id, withoutLane, notAdmitted, laneAilments }) => {
     const kind = own(withoutLane, name);
     const denied = own(notAdmitted, name);
-    return kind === undefined && denied === undefined ? null : { id, kind, denied };
+    if (kind === undefined && denied === undefined) return null;
+    return { id, kind, denied, ailment: kind === undefined ? undefined : own(laneAilments, kind) };
   });
   const [first] = barred;
   if (first == null || barred.some((bar) => bar === null)) return null;
@@ -201,7 +202,8 @@ function laneReason(
     const sentence = `Worker ${first.id} does not start it for now${others}: ${first.denied}.`;
     return { code: 'not-admitted', sentence };
   }
-  const sentence = `It runs in a ${first.kind} lane, and worker ${first.id} has none that takes work${others}.`;
+  const why = first.ailment === undefined ? '.' : `: ${first.ailment}`;
+  const sentence = `It runs in a ${first.kind} lane, and worker ${first.id} has none that takes work${others}${why}`;
   return { code: 'no-lane', sentence };
 }
 

@@ -10,7 +10,7 @@ const job: WhyJob = {
 };
 const worker: WhyWorker = {
   ...{ id: 'w', queues: ['q'], handlers: ['work'], labels: [], concurrency: 2, running: 0 },
-  ...{ isDraining: false, isStandby: false, withoutLane: {}, notAdmitted: {} },
+  ...{ isDraining: false, isStandby: false, withoutLane: {}, laneAilments: {}, notAdmitted: {} },
 };
 const facts: WhyFacts = {
   ...{
@@ -55,6 +55,10 @@ describe('why a job is where it is', () => {
       code: 'no-lane',
       sentence: 'It runs in a process lane, and worker w has none that takes work, nor can 1 other.',
     });
+    const ailing = { ...without, laneAilments: { process: 'lane 1: its process exited with code 1' } };
+    expect(whyReasons({ ...facts, workers: [ailing] })[0]?.sentence).toBe(
+      'It runs in a process lane, and worker w has none that takes work: lane 1: its process exited with code 1',
+    );
     const denying = { ...worker, notAdmitted: { work: '5 MB of memory were free' } };
     expect(whyReasons({ ...facts, workers: [denying] })[0]).toMatchObject({
       code: 'not-admitted',
