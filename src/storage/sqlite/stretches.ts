@@ -6,7 +6,7 @@
  * What is remembered is a hint. A claim takes only jobs that it has read in its own transaction, so a stretch whose first
  * job has gone costs a look and nothing else. What must not happen is that jobs which wait are not seen: therefore what
  * this process adds is noted, and what it moves otherwise, or another process commits (`data_version` tells), makes the
- * stretches be read again: at once where they are few, else when the last reading is ten times as old as it took, after
+ * stretches be read again: at once where they are few, else when the last reading is fifty times as old as it took, after
  * 250 ms in any case, and always before a claim answers with less than it was asked for.
  *
  * At most 1,000 stretches of a kind are remembered. Where there are more, each reading goes on behind the last one, so
@@ -53,7 +53,7 @@ const mostStretches = 1_000;
 const mostAlone = 10_000;
 const fewStretches = 64;
 const oldestMs = 250;
-const readingShare = 10;
+const readingShare = 50;
 
 const dataVersion = 'pragma data_version';
 
