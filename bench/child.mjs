@@ -3,6 +3,7 @@ import { bulk, inFlight, load, oneByOne } from './operations/dispatch.mjs';
 import { drain } from './operations/drain.mjs';
 import { runInLanes } from './operations/lanes.mjs';
 import { pickUp, produce } from './operations/latency.mjs';
+import { drainBounded } from './operations/limits.mjs';
 import { rawMysql } from './operations/raw-mysql.mjs';
 import { rawPostgres } from './operations/raw-postgres.mjs';
 import { rawSqlite } from './operations/raw-sqlite.mjs';
@@ -17,6 +18,7 @@ const OPERATIONS = {
   'pick-up': pickUp,
   produce,
   lanes: runInLanes,
+  limits: drainBounded,
   'raw-sqlite': rawSqlite,
   'raw-postgres': rawPostgres,
   'raw-mysql': rawMysql,

@@ -25,6 +25,7 @@ export function goalsOf(results, peers) {
     { title: 'PostgreSQL', goals: postgresGoals(results, peers) },
     { title: 'SQLite', goals: sqliteGoals(results, peers) },
     { title: 'MariaDB', goals: mysqlGoals(results) },
+    { title: 'Limits', goals: results.engines.flatMap((engine) => limitGoals(results, engine)) },
     { title: 'Memory of a worker', goals: results.engines.flatMap((engine) => memoryGoals(results, engine)) },
   ];
 }
@@ -88,6 +89,17 @@ function sqliteGoals(results, peers) {
       pickUpGoal(results, engine, { processes: 2, share: 'p50', most: 2.5 }),
     ]),
   ];
+}
+
+function limitGoals(results, engine) {
+  const share = (kind) =>
+    quotient(results.values(engine, 'limits', { kind }), results.values(engine, 'limits', { kind: 'none' }));
+  return [
+    ['ten groups with room', 'groups', 0.4],
+    ['1,000 keys', 'keys', 0.4],
+    ['a budget', 'budgets', 0.4],
+    ['behind a full group', 'saturated', 0.85],
+  ].map(([what, kind, goal]) => atLeast(`${engine}: drain, ${what}, against none`, goal, share(kind), ratio));
 }
 
 function mysqlGoals(results) {

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { QUEUES } from './peers/catalog.mjs';
 
 export const ENGINES = ['sqlite-full', 'sqlite-normal', 'postgres', 'mysql'];
-export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'lanes', 'backlog', 'million'];
+export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'lanes', 'limits', 'backlog', 'million'];
 
 /** What is measured of other queues: the works that each of them can do. */
 export const PEER_WORKS = ['dispatch', 'drain', 'latency', 'backlog'];
@@ -33,6 +33,8 @@ const FULL_SIZES = {
   latencyGapMs: 40,
   latencyRestMs: 1_000,
   laneJobs: 2_000,
+  limitJobs: 20_000,
+  limitHead: 100_000,
   backlog: 200_000,
   million: 1_000_000,
   rawInsert: 3_000,
@@ -72,6 +74,8 @@ const QUICK_SIZES = {
   latencyGapMs: 10,
   latencyRestMs: 100,
   laneJobs: 50,
+  limitJobs: 300,
+  limitHead: 500,
   backlog: 2_000,
   million: 3_000,
   rawInsert: 20,

@@ -36,6 +36,7 @@ function engineParts(results, peers) {
     drainTable(results),
     latencyTable(results),
     lanesTable(results),
+    limitsTable(results),
     growthTable(results),
     memoryTable(results),
     checks(results),
@@ -142,6 +143,18 @@ function lanesTable(results) {
     cell(figure(engine, 'inline', 2, rate)),
   ]);
   return `## Process lanes\n\nJobs that do nothing, on a warm worker. A round trip is an attempt from its start to its end: to the child and back. Jobs of lanes are claimed one by one, those of inline slots in batches.\n\n${table(['engine', 'round trip p50, ms', 'p95, ms', 'one lane, jobs/s', 'two lanes, jobs/s', 'two inline slots, jobs/s'], rows)}`;
+}
+
+function limitsTable(results) {
+  const engines = results.engines.filter((engine) => results.rows(engine, 'limits').length > 0);
+  if (engines.length === 0) return '';
+  const { limitHead } = results.conditions.sizes;
+  const kinds = ['none', 'groups', 'keys', 'budgets', 'saturated'];
+  const rows = engines.map((engine) => [
+    LABELS[engine],
+    ...kinds.map((kind) => cell(results.values(engine, 'limits', { kind }))),
+  ]);
+  return `## Limits, jobs/s\n\nJobs that do nothing, 100 slots: without bounds; in ten groups with room; in one group of 1,000 keys; costs under a budget of the queue; and without bounds behind ${count(limitHead)} jobs of a group that is full.\n\n${table(['engine', 'none', 'ten groups', '1,000 keys', 'budget', 'behind a full group'], rows)}`;
 }
 
 function growthTable(results) {

@@ -3,7 +3,7 @@ import { runChild } from './child-process.mjs';
 
 const longMs = 300_000;
 
-export const RUNS = { raw, dispatch, drain, latency, lanes, backlog };
+export const RUNS = { raw, dispatch, drain, latency, lanes, limits, backlog };
 
 async function raw(bench, sizes, rep) {
   await bench.withDatabase(({ raw: spec }) =>
@@ -59,6 +59,17 @@ async function lanes(bench, { laneJobs: jobs }, rep) {
     await bench.withDatabase(({ url: database }) =>
       bench.row({ work: 'lanes', rep, kind, lanes: count }, () =>
         runChild({ operation: 'lanes', database, jobs, kind, lanes: count }),
+      ),
+    );
+  }
+}
+
+/** One after the other in each repetition, so that their ratios are of pairs. */
+async function limits(bench, { limitJobs: jobs, limitHead: head }, rep) {
+  for (const kind of ['none', 'groups', 'keys', 'budgets', 'saturated']) {
+    await bench.withDatabase(({ url: database }) =>
+      bench.row({ work: 'limits', rep, kind, concurrency: 100 }, () =>
+        runChild({ operation: 'limits', database, jobs, kind, head }, longMs),
       ),
     );
   }

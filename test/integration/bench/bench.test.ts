@@ -20,6 +20,7 @@ const works = [
   'drain',
   'latency',
   'lanes',
+  'limits',
   'backlog-pair',
   'backlog',
   'million',
