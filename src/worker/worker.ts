@@ -29,10 +29,11 @@ import { Service, type StopOptions } from '../internal/service.js';
 import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
 import type { WorkerHost } from './host.js';
-import { type Slot, takeSlot } from './identity/slot.js';
+import { type Slot, slotIn } from './identity/slot.js';
 import { type LanePlan, planLanes } from './lanes/plan-lanes.js';
 import { Lifecycle } from './lifecycle.js';
 import { blankStatus, type WorkerIdentity } from './link/link.js';
+import { LinkLoss } from './link-loss.js';
 import { monotonicMs } from './monotonic.js';
 import { openStoragePatiently } from './open-storage-patiently.js';
 import { ownedProcess } from './owned-process.js';
@@ -55,8 +56,6 @@ export interface WorkerStopOptions extends StopOptions {
 const farewellMs = 5_000;
 /** A start waits no longer for its lanes. */
 const warmMs = 10_000;
-/** A link that stays lost is told again so often. */
-const lostToldEveryMs = 10_000;
 const slotTouchedEveryMs = 60_000;
 /** Under which what operators want of it stands among the drains. */
 const operator = 'operator';
@@ -84,7 +83,7 @@ export class Worker extends Service {
   #slot: Slot | null = null;
   #recycler: Recycler | null = null;
   #jobsBefore = 0;
-  #lostToldAtMs: number | null = null;
+  #loss: LinkLoss;
   #touchedAtMs = 0;
   #isStopWanted = false;
   #failure: unknown = null;
@@ -96,6 +95,7 @@ export class Worker extends Service {
     super('worker');
     this.#host = host;
     this.#options = resolveWorkerOptions(options, host.settings);
+    this.#loss = new LinkLoss(host.logger, () => this.#id);
   }
 
   /** Known for good once it is registered: with a `stateDir` it is the one that was kept there. */
@@ -170,7 +170,7 @@ export class Worker extends Service {
     this.incarnation = randomBytes(8).toString('hex');
     this.#starts += 1;
     this.#failure = null;
-    this.#lostToldAtMs = null;
+    this.#loss = new LinkLoss(this.#host.logger, () => this.#id);
     this.#jobsBefore = this.counts.ended;
     const { logger, events } = this.#host;
     const lifecycle = new Lifecycle({ workerId: () => this.#id, logger, events });
@@ -193,7 +193,9 @@ export class Worker extends Service {
   async #begin(parts: LifeParts, signal: AbortSignal): Promise<void> {
     const { storage, lifecycle, lanes } = parts;
     const { logger, settings, events } = this.#host;
-    this.#slot = this.#takeSlot(storage);
+    this.#slot = storage.capabilities.shared
+      ? slotIn(this.#options.stateDir, { incarnation: this.incarnation, logger })
+      : null;
     const identity = { ...this.#identity(lanes), id: this.#slot?.id ?? this.#id };
     const { leaseMs, workerTtlMs: ttlMs } = settings;
     const { id, adminState } = await registerPatiently({
@@ -307,7 +309,7 @@ export class Worker extends Service {
       lifecycle.ask({ reason: 'operator-drain', owner: operator, deadlineMs: null });
       this.#life?.drain();
     } else if (lifecycle.cancel(operator, `operator set ${adminState}`)) {
-      if (this.#lostToldAtMs !== null) lifecycle.send('link-lost', 'the link is still lost');
+      if (this.#loss.isLost) lifecycle.send('link-lost', 'the link is still lost');
     }
   }
 
@@ -326,39 +328,12 @@ export class Worker extends Service {
   }
 
   #linkDown(error: unknown, waitMs: number): void {
-    const nowMs = monotonicMs();
-    const isTold = this.#lostToldAtMs !== null && nowMs - this.#lostToldAtMs < lostToldEveryMs;
-    if (!isTold) {
-      this.#lostToldAtMs = nowMs;
-      const text = error instanceof Error ? error.message : String(error);
-      this.#host.logger.warn(`link: lost (${text}), reconnecting in ${(waitMs / 1_000).toFixed(1)} s`, {
-        worker: this.#id,
-      });
-    }
+    this.#loss.note(error, waitMs);
     this.#lifecycle?.send('link-lost', String(error));
   }
 
   #linkUp(): void {
-    if (this.#lostToldAtMs === null) return;
-    this.#lostToldAtMs = null;
-    this.#host.logger.info('link: storage answers again', { worker: this.#id });
-    this.#lifecycle?.send('link-restored', 'storage answers again');
-  }
-
-  /** Null: an id of its own. */
-  #takeSlot(storage: Storage): Slot | null {
-    const { stateDir } = this.#options;
-    // A run with an end is no worker that comes back.
-    if (stateDir === null || !storage.capabilities.shared || this.#bounds !== unbounded) return null;
-    try {
-      return takeSlot(stateDir, this.incarnation);
-    } catch (error) {
-      this.#host.logger.warn(
-        `the state folder ${stateDir} can't be used: this worker gets a new id at each start. Make it writable, or set MILLRACE_STATE_DIR`,
-        { error },
-      );
-      return null;
-    }
+    if (this.#loss.noteReturn()) this.#lifecycle?.send('link-restored', 'storage answers again');
   }
 
   #identity({ sizes }: LanePlan): WorkerIdentity {

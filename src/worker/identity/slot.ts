@@ -31,6 +31,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from '../../internal/logger.js';
 import { isProvenOver, type ProcessStamp, stampOf } from './process-stamp.js';
 
 export interface Slot {
@@ -68,6 +69,23 @@ export function takeSlot(folder: string, incarnation: string): Slot | null {
     if (taken !== null) return slotOf({ folder, base, number, file, lock }, taken.ended);
   }
   return null;
+}
+
+/** The same for a worker, which goes on without one: null where no folder is wanted, or none can be had. */
+export function slotIn(
+  folder: string | null,
+  { incarnation, logger }: { readonly incarnation: string; readonly logger: Logger },
+): Slot | null {
+  if (folder === null) return null;
+  try {
+    return takeSlot(folder, incarnation);
+  } catch (error) {
+    logger.warn(
+      `the state folder ${folder} can't be used: this worker gets a new id at each start. Make it writable, or set MILLRACE_STATE_DIR`,
+      { error },
+    );
+    return null;
+  }
 }
 
 /** Null: somebody else has it. */

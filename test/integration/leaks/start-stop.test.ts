@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { defineJob } from '../../../src/client/define-job.js';
 import { Millrace } from '../../../src/client/millrace.js';
+import { silentLogger } from '../../../src/internal/logger.js';
+import { Duties } from '../../../src/maintenance/duties.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
 import { createStorage } from '../../../src/storage/open-storage.js';
 import { emptyDatabase, engineAvailable } from '../../support/engines.js';
@@ -9,12 +12,13 @@ import { grown, openResources } from '../../support/resources.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** Ten at a time, so often: what leaks once a cycle shows tenfold in each round. */
-const cycles: Readonly<Record<Engine, { storage: number; client: number; worker: number }>> = {
-  memory: { storage: 50, client: 50, worker: 50 },
-  sqlite: { storage: 50, client: 20, worker: 3 },
-  postgres: { storage: 5, client: 5, worker: 2 },
-  mysql: { storage: 5, client: 5, worker: 2 },
-};
+const cycles: Readonly<Record<Engine, { storage: number; client: number; duties: number; worker: number }>> =
+  {
+    memory: { storage: 50, client: 50, duties: 50, worker: 50 },
+    sqlite: { storage: 50, client: 20, duties: 20, worker: 3 },
+    postgres: { storage: 5, client: 5, duties: 3, worker: 2 },
+    mysql: { storage: 5, client: 5, duties: 3, worker: 2 },
+  };
 const atOnce = 10;
 /**
  * Timers of the runner itself, and of what is just being waited for. And SQLite parks the descriptor of a closed connection
@@ -41,6 +45,19 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
           const handle = await millrace.dispatch(work, {}, { queue: 'nobody' });
           await handle.cancel();
           await handle.result({ timeout: '30s' }).catch(() => undefined);
+        },
+        duties: async (address: string): Promise<void> => {
+          const storage = await createStorage(address);
+          await storage.open();
+          const duties = new Duties({
+            ...{ storage, holder: randomBytes(8).toString('hex'), logger: silentLogger, leaseMs: 45_000 },
+            ...{ retentionMs: 1e9, logRetentionMs: 1e9, staleReapMs: 300_000, reapIntervalMs: 60_000 },
+          });
+          await duties.start();
+          await duties.stop();
+          await duties.start();
+          await duties.stop();
+          await storage.close();
         },
         worker: async (address: string): Promise<void> => {
           await using millrace = new Millrace({ database: address, jobs: [work], workerSleep: '100ms' });
