@@ -532,6 +532,8 @@ export class WorkerLife {
     this.#report();
     this.#options.onTick();
     void this.#admission.refresh();
+    // Names that were held may be let go by now, of which no exchange tells.
+    this.exchange.poke();
     if (this.#options.isOpen()) void this.exchange.peekIfStale(statusEveryMs);
     this.#look();
   }

@@ -1,0 +1,3 @@
+import { admissionSuite } from './admission-suite.js';
+
+admissionSuite('postgres');
