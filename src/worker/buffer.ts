@@ -9,6 +9,8 @@ export interface BufferedJob {
   readonly job: ClaimedJob;
   /** When storage had answered the claim that brought it: monotonic ms, comparable between threads. */
   readonly claimedAtMs: number;
+  /** When storage was first asked for it: its lease is no younger. Monotonic ms. */
+  readonly askedAtMs: number;
 }
 
 interface Line {
@@ -35,15 +37,22 @@ export class Buffer {
     return this.#size;
   }
 
-  add(jobs: readonly ClaimedJob[], claimedAtMs: number): void {
+  add(jobs: readonly ClaimedJob[], times: Omit<BufferedJob, 'job'>): void {
     const single = this.#lines.length === 1 ? this.#lines[0] : undefined;
     for (const job of jobs) {
       const line = single ?? this.#lines.find((candidate) => candidate.queue === job.queue);
       if (line === undefined)
         throw new Error(`claimed a job of queue "${job.queue}", which was not asked for`);
-      line.jobs.push({ job, claimedAtMs });
+      line.jobs.push({ job, ...times });
     }
     this.#size += jobs.length;
+  }
+
+  /** When the oldest claim in it was asked for; infinite while it is empty. A line keeps the order of the claims. */
+  get oldestAskedAtMs(): number {
+    let oldest = Number.POSITIVE_INFINITY;
+    for (const { jobs, head } of this.#lines) oldest = Math.min(oldest, jobs[head]?.askedAtMs ?? oldest);
+    return oldest;
   }
 
   /** The next to start, or undefined. */

@@ -35,7 +35,8 @@ export interface ExchangeLoopOptions {
   readonly pollMs: number;
   readonly logger: Logger;
   readonly random: () => number;
-  readonly onClaimed: (jobs: readonly ClaimedJob[], claim: PlannedClaim) => void;
+  /** With the moment before storage was first asked, monotonic ms: the leases are no older. */
+  readonly onClaimed: (jobs: readonly ClaimedJob[], claim: PlannedClaim, askedAtMs: number) => void;
   readonly onSettled: (entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]) => void;
   readonly onAloneDue: () => void;
   /** Storage did not answer; it is asked again in `waitMs`. */
@@ -170,6 +171,7 @@ export class ExchangeLoop {
 
   async #exchange(entries: readonly OutboxEntry[], claim: PlannedClaim | null): Promise<void> {
     const request = claim === null ? null : this.#request(claim);
+    const askedAtMs = monotonicMs();
     const answer = await this.#send(
       entries.map(({ settlement }) => settlement),
       request,
@@ -181,7 +183,7 @@ export class ExchangeLoop {
     if (claim !== null) {
       this.#options.plan.learn(claim, answer.claimed);
       if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
-      this.#options.onClaimed(answer.claimed, claim);
+      this.#options.onClaimed(answer.claimed, claim, askedAtMs);
     }
   }
 

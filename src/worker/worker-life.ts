@@ -91,6 +91,8 @@ export class WorkerLife {
   #clockSkewMs = 0;
   #starts = 0;
   #isLookScheduled = false;
+  /** When storage was asked for the last renewal that it answered, monotonic ms. */
+  #renewedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LifeOptions) {
     this.#options = options;
@@ -315,7 +317,7 @@ export class WorkerLife {
       pollMs: host.settings.pollMs,
       logger: host.logger,
       random: Math.random,
-      onClaimed: (jobs, claim) => this.#claimed(jobs, claim),
+      onClaimed: (jobs, claim, askedAtMs) => this.#claimed(jobs, claim, askedAtMs),
       onSettled: (entries, outcomes) => this.#settled(entries, outcomes),
       onAloneDue: () => this.#loneRun.noteDue(),
       onDown,
@@ -365,10 +367,14 @@ export class WorkerLife {
 
   #takeSnapshot(audit: LeaseAudit, snapshot: LinkSnapshot): void {
     audit.take(snapshot);
-    if (snapshot.paused.length === 0 || this.#buffer.size === 0) return;
-    const paused = new Set(snapshot.paused);
-    const unstarted = this.#buffer.remove(({ job }) => paused.has(job.queue)).map(({ job }) => job);
-    this.#putBack(unstarted, 'queue paused');
+    if (snapshot.isRenewal) this.#renewedAtMs = Math.max(this.#renewedAtMs, snapshot.askedAtMs);
+    if (this.#buffer.size === 0) return;
+    if (snapshot.paused.length > 0) {
+      const paused = new Set(snapshot.paused);
+      const unstarted = this.#buffer.remove(({ job }) => paused.has(job.queue)).map(({ job }) => job);
+      this.#putBack(unstarted, 'queue paused');
+    }
+    if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.#fill();
   }
 
   /** What fits into the slots of a kind now; the one place that decides it. Lanes go first where a cap is shared. */
@@ -385,12 +391,12 @@ export class WorkerLife {
     return inlineRoom({ free, buffered: this.#buffer.size, target });
   }
 
-  #claimed(jobs: readonly ClaimedJob[], claim: PlannedClaim): void {
+  #claimed(jobs: readonly ClaimedJob[], claim: PlannedClaim, askedAtMs: number): void {
     this.runner.supersede(jobs);
-    const inline = this.#startInLanes(claim.takes.length > 1 ? interleave(jobs) : jobs);
+    const inline = this.#startInLanes(claim.takes.length > 1 ? interleave(jobs) : jobs, askedAtMs);
     if (claim.alone) this.#loneRun.noteClaimed(jobs.length);
     else if (inline.length > 0 && inline.length >= inlineLimit(claim)) this.#depth.grow();
-    this.#buffer.add(inline, monotonicMs());
+    this.#buffer.add(inline, { claimedAtMs: monotonicMs(), askedAtMs });
     if (jobs.some((job) => this.#isBounded(job))) this.#depth.holdOff(monotonicMs());
     if (this.#options.isOpen()) this.#fill();
     else this.returnBuffer('worker-stopping');
@@ -407,20 +413,26 @@ export class WorkerLife {
   }
 
   /** Starts those that have lanes of their own; answers with the others. */
-  #startInLanes(jobs: readonly ClaimedJob[]): readonly ClaimedJob[] {
+  #startInLanes(jobs: readonly ClaimedJob[], askedAtMs: number): readonly ClaimedJob[] {
     if (this.#lanes.length === 0) return jobs;
     const inline: ClaimedJob[] = [];
     for (const job of jobs) {
       if (this.#kindOf(job.name) === 'inline') inline.push(job);
       else if (!this.#options.isOpen()) this.#putBack([job], 'worker-stopping');
+      else if (!this.#isSureSince(askedAtMs)) this.#putBack([job], 'the claim was answered too late');
       else if (this.runner.hasSlotFor(job)) {
-        if (this.#admits(job)) this.runner.start({ job, claimedAtMs: monotonicMs() });
+        if (this.#admits(job)) this.runner.start({ job, claimedAtMs: monotonicMs(), askedAtMs });
       } else this.#putBack([job], 'its lane was lost before it could start');
     }
     return inline;
   }
 
+  /**
+   * A worker that was frozen, or was answered late, can't know whether its leases still hold: nothing is started until a
+   * renewal has told which do.
+   */
   #fill(): void {
+    if (this.#buffer.size === 0 || !this.#isSureSince(this.#buffer.oldestAskedAtMs)) return;
     this.runner.fill(this.#buffer, this.#admitsInline);
   }
 
@@ -429,6 +441,12 @@ export class WorkerLife {
     this.#starts += 1;
     return true;
   };
+
+  /** Whether a lease that was asked for then, or renewed since, has surely not lapsed. */
+  #isSureSince(askedAtMs: number): boolean {
+    const sinceMs = Math.max(askedAtMs, this.#renewedAtMs);
+    return monotonicMs() - sinceMs < this.#options.host.settings.leaseMs;
+  }
 
   /** Whether it may start; else it is put back, with the reason for `why`. */
   #admits(job: ClaimedJob): boolean {

@@ -123,7 +123,8 @@ export class LinkControl implements Link {
     const askedAtMs = monotonicMs();
     // Leases first: they are what others act on. Also before registration: a thread that was started anew takes them over.
     const held = await this.#storage.renew(this.#identity.incarnation, leaseMs);
-    this.#listener.onSnapshot({ askedAtMs, held, paused: await this.#storage.pausedQueues() });
+    const paused = await this.#storage.pausedQueues();
+    this.#listener.onSnapshot({ askedAtMs, isRenewal: true, held, paused });
     const report = this.#report();
     this.#toldState = report.state;
     const heard = this.#adminState === null ? null : await this.#storage.heartbeat(report);
@@ -160,7 +161,7 @@ export class LinkControl implements Link {
     const askedAtMs = monotonicMs();
     const held = await this.#storage.held(this.#identity.incarnation);
     const { adminState, recycleAsked, paused } = await this.#storage.orders(this.#identity.id);
-    this.#listener.onSnapshot({ askedAtMs, held, paused });
+    this.#listener.onSnapshot({ askedAtMs, isRenewal: false, held, paused });
     this.#noteAdminState(adminState);
     if (recycleAsked) this.#listener.onRecycleAsked();
   }

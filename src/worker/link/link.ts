@@ -42,6 +42,8 @@ export interface LinkSettings {
 export interface LinkSnapshot {
   /** Monotonic ms just before storage was asked. */
   readonly askedAtMs: number;
+  /** The leases were extended, from that moment on. */
+  readonly isRenewal: boolean;
   readonly held: readonly HeldLease[];
   readonly paused: readonly string[];
 }
