@@ -250,6 +250,9 @@ export class World {
     const node = { ...blankNode(`w${place}.${this.#lives}`), isCutOff: false } as WorkerNode;
     this.#workers[place] = node;
     this.#record.say(`spawn ${node.name}`);
+    // Some are stopped before they are known to the database.
+    const isBrief = this.#network.isFaulty && this.#random.chance(0.1);
+    if (isBrief) this.#time.at(this.#random.int(4), () => void this.#restart(place, node));
     this.#time.as(node, () => {
       const jobs = this.#jobs(node);
       node.client = new Millrace({ database: this.#storage(node), jobs, logger: silentLogger, ...settings });
