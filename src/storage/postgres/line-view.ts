@@ -4,7 +4,7 @@
  * counts under locks; what it misses is found by looking again, which a claim does before it answers with less than it
  * was asked for.
  *
- * One look goes through at most 1,000 lines of a queue's, and the next one goes on from there: where more wait than that,
+ * One look goes through at most 1,200 lines, and the next one goes on from there: where more wait than that,
  * each has its turn.
  */
 
@@ -34,14 +34,14 @@ export const sharedLines: LineBounds = { above: 0, below: 2_147_483_647 };
 export const aloneLines: LineBounds = { above: -2_147_483_648, below: 0 };
 
 const keptMs = 250;
-const linesPerLook = 1_000;
+const linesPerLook = 1_200;
 
 export class LineView {
   readonly #take: Pick<Take, 'queues' | 'names'>;
   readonly #bounds: LineBounds;
-  #lines: readonly SeenLine[] = [];
+  readonly #lines = new Map<string, SeenLine>();
   /** Those with jobs that wait, whether one of them is due and of a known name or not. */
-  #waiting: readonly { readonly queue: string; readonly line: number }[] = [];
+  readonly #waiting = new Map<string, { readonly queue: string; readonly line: number }>();
   #seenAtMs = Number.NEGATIVE_INFINITY;
   #offsetMs = 0;
   /** After which line the next look goes on, by queue. */
@@ -60,26 +60,31 @@ export class LineView {
     return this.#offsetMs === offsetMs && performance.now() - this.#seenAtMs < keptMs;
   }
 
-  /** Whether it was looked at since then. */
+  /** Whether all lines were looked at since then. */
   isSeenSince(ms: number): boolean {
-    return this.#seenAtMs >= ms;
+    return this.#isWhole && this.#seenAtMs >= ms;
   }
 
   /** Lines with jobs that wait, due or not, as far as the last look went. */
-  get waiting(): readonly { readonly queue: string; readonly line: number }[] {
-    return this.#waiting;
+  get waiting(): { readonly queue: string; readonly line: number }[] {
+    return [...this.#waiting.values()];
   }
 
   get hasLines(): boolean {
-    return this.#waiting.length > 0 || !this.#isWhole;
+    return this.#waiting.size > 0 || !this.#isWhole;
   }
 
   /** Lines that could give something, in no order. */
   *open(): Generator<SeenLine> {
-    for (const seen of this.#lines) {
-      const key = keyOf(seen);
+    for (const [key, seen] of this.#lines) {
       if (!this.#empty.has(key) && !this.#full.has(key)) yield seen;
     }
+  }
+
+  /** Whether one of them is so. */
+  some(isSo: (seen: SeenLine) => boolean): boolean {
+    for (const seen of this.open()) if (isSo(seen)) return true;
+    return false;
   }
 
   noteEmpty(seen: { readonly queue: string; readonly line: number }): void {
@@ -96,40 +101,48 @@ export class LineView {
   }
 
   async look(executor: Executor, queries: BoundedClaimQueries, offsetMs: number): Promise<void> {
-    const queues = [...new Set(this.#take.queues)];
     const startedAtMs = performance.now();
+    const from = this.#after;
+    this.#after = new Map();
+    this.#lines.clear();
+    this.#waiting.clear();
+    this.#empty.clear();
+    this.#full.clear();
+    const read = await this.#scan(executor, queries, { from, limit: linesPerLook, offsetMs });
+    this.#isWhole = read < linesPerLook && from.size === 0;
+    // It has come to the end from somewhere in the middle: the rest is what stands before that.
+    if (from.size > 0 && read < linesPerLook) {
+      const limit = linesPerLook - read;
+      await this.#scan(executor, queries, { from: new Map(), limit, offsetMs });
+    }
+    this.#seenAtMs = startedAtMs;
+    this.#offsetMs = offsetMs;
+  }
+
+  async #scan(
+    executor: Executor,
+    queries: BoundedClaimQueries,
+    { from, limit, offsetMs }: { from: ReadonlyMap<string, number>; limit: number; offsetMs: number },
+  ): Promise<number> {
+    const queues = [...new Set(this.#take.queues)];
     const rows = await executor.run(queries.scan, [
       textArray(queues),
-      `{${queues.map((queue) => this.#after.get(queue) ?? this.#bounds.above).join(',')}}`,
+      `{${queues.map((queue) => from.get(queue) ?? this.#bounds.above).join(',')}}`,
       textArray(this.#take.names),
       this.#bounds.below,
       offsetMs,
-      linesPerLook,
+      limit,
     ]);
-    this.#isWhole = this.#after.size === 0;
-    this.#after = new Map();
-    const lines: SeenLine[] = [];
-    const waiting: { queue: string; line: number }[] = [];
     for (const [ord, line, rank, due, id, served] of rows) {
-      const queue = queues[intOf(ord) - 1] ?? '';
-      if (rows.length >= linesPerLook) this.#after.set(queue, intOf(line));
-      waiting.push({ queue, line: intOf(line) });
+      const seen = { queue: queues[intOf(ord) - 1] ?? '', line: intOf(line) };
+      if (rows.length >= limit) this.#after.set(seen.queue, seen.line);
+      const key = keyOf(seen);
+      this.#waiting.set(key, seen);
       if (due === null) continue;
-      lines.push({
-        queue,
-        line: intOf(line),
-        rank: intOf(rank),
-        due: intOf(due),
-        id: textOf(id),
-        served: intOrNull(served) ?? 0,
-      });
+      const head = { rank: intOf(rank), due: intOf(due), id: textOf(id) };
+      this.#lines.set(key, { ...seen, ...head, served: intOrNull(served) ?? 0 });
     }
-    this.#waiting = waiting;
-    this.#lines = lines;
-    this.#empty.clear();
-    this.#full.clear();
-    this.#seenAtMs = startedAtMs;
-    this.#offsetMs = offsetMs;
+    return rows.length;
   }
 }
 

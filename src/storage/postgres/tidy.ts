@@ -1,6 +1,8 @@
 import { Connection } from './connection.js';
 import type { Context } from './context.js';
+import { mendLines } from './mend-lines.js';
 import type { ResolvedPostgresOptions } from './options.js';
+import { type LineQueries, lineQueries } from './queries/lines.js';
 import { type ProfileQueries, profileQueries } from './queries/profiles.js';
 import { type DutyQueries, dutyQueries } from './queries/workers.js';
 import { intOf, textOf } from './statement.js';
@@ -11,6 +13,8 @@ import { intOf, textOf } from './statement.js';
  * with it, at 35 to 70 ms each beside the load.
  */
 const vacuumEvery = 50_000;
+/** What a healthy system never needs is looked for so often. */
+const mendEveryMs = 60_000;
 
 /** Housekeeping, one call at a time, on a connection of its own that is closed when there was nothing to do for long. */
 export class Tidier {
@@ -18,6 +22,8 @@ export class Tidier {
   readonly #options: ResolvedPostgresOptions;
   readonly #queries: DutyQueries;
   readonly #profiles: ProfileQueries;
+  readonly #lines: LineQueries;
+  #mendedAtMs = Number.NEGATIVE_INFINITY;
   #own: Connection | null = null;
   #running: Promise<void> | null = null;
   /** Since the last vacuum, as this process was told. */
@@ -31,6 +37,7 @@ export class Tidier {
     this.#options = options;
     this.#queries = dutyQueries(context.schema);
     this.#profiles = profileQueries(context.schema);
+    this.#lines = lineQueries(context.schema);
   }
 
   tidy(request: { settled: number; idle: boolean }): Promise<void> {
@@ -56,8 +63,15 @@ export class Tidier {
     const settled = Math.max(this.#reported, this.#counted - this.#countedThen);
     if (settled >= vacuumEvery) await this.#vacuum(this.#own);
     if (!idle) return;
-    await this.#findKinds(this.#own);
+    if (performance.now() - this.#mendedAtMs >= mendEveryMs) await this.#mend(this.#own);
     await this.close();
+  }
+
+  async #mend(own: Connection): Promise<void> {
+    await this.#findKinds(own);
+    const queues = await mendLines(own, this.#lines, this.#context);
+    if (queues.size > 0) this.#context.wake(queues);
+    this.#mendedAtMs = performance.now();
   }
 
   async #vacuum(own: Connection): Promise<void> {

@@ -69,6 +69,8 @@ export const hot: readonly (readonly [Statement, readonly unknown[]])[] = [
   ],
   [lines.keep, ['{x}']],
   [lines.byId, ['{7}']],
+  [lines.orphaned, []],
+  [lines.move, [7, 8, 1, 2]],
   [lines.unnamed, [86_400_000, 0, 100]],
   [lines.removeUnused, ['{7}']],
   [lines.removeUnusedGates, ['{1}']],

@@ -149,7 +149,7 @@ create table {{schema}}.gates (
   named_at bigint not null,
   constraint gates_id primary key (id),
   constraint gates_gate unique (kind, name, key)
-);
+) with (fillfactor = 50); -- a turn rewrites the row: in its own page no index has to know
 create index gates_named on {{schema}}.gates (named_at);
 
 -- Jobs that agree in group, key, maximum, cost and labels stand in one line: what keeps the first of them keeps all.
@@ -256,7 +256,7 @@ create trigger refuse_ended after insert on {{schema}}.jobs
 -- runs; most: its smallest maximum. served: null where the gate has gone. A turn is later than all that were locked.
 create function {{schema}}.loads(locked integer[], keyed integer[], groups_of_keyed integer[], grouped integer[], metered integer[])
 returns table (kind integer, id integer, n bigint, most integer, cost bigint, served bigint, turn bigint)
-language plpgsql set enable_seqscan = off as $$
+language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   latest bigint := 0;

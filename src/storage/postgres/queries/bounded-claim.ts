@@ -109,18 +109,20 @@ export const boundedClaimQueries = (s: Schema) =>
       ), f as materialized (
         select n.*, greatest(0, least(n.wanted,
             case when n.gate is not null then
-              least((select case when l.served is null then 0 else coalesce(l.most, 2147483647) end from l where l.kind = 1 and l.id = n.gate),
-                    min(n.most) over (partition by n.gate))
-              - (select l.n from l where l.kind = 1 and l.id = n.gate)
+              least(case when r.served is null then 0 else coalesce(r.most, 2147483647) end, min(n.most) over (partition by n.gate))
+              - coalesce(r.n, 0)
               - coalesce(sum(n.wanted) over (partition by n.gate order by n.ord rows between unbounded preceding and 1 preceding), 0) end,
             case when n.group_id is not null then
-              floor(((select case when l.served is null then 0 else ($19::bigint[])[array_position($18::int[], n.group_id)] - l.cost end from l where l.kind = 2 and l.id = n.group_id)
+              floor((case when b.served is null then 0 else ($19::bigint[])[array_position($18::int[], n.group_id)] - b.cost end
               - coalesce(sum(n.wanted::bigint * n.cost) over (partition by n.group_id order by n.ord rows between unbounded preceding and 1 preceding), 0)) / n.cost) end,
             case when n.meter is not null then
-              floor((coalesce((select ($21::bigint[])[array_position($20::int[], n.meter)] - l.cost from l where l.kind = 3 and l.id = n.meter), 0)
+              floor((case when m.served is null then 0 else ($21::bigint[])[array_position($20::int[], n.meter)] - m.cost end
               - coalesce(sum(n.wanted::bigint * n.cost) over (partition by n.meter order by n.ord rows between unbounded preceding and 1 preceding), 0)) / n.cost) end
           ))::int as fits
           from n
+          left join l r on r.kind = 1 and r.id = n.gate
+          left join l b on b.kind = 2 and b.id = n.group_id
+          left join l m on m.kind = 3 and m.id = n.meter
       ), picked as materialized (
         select x.tid, x.id, row_number() over (partition by f.ord order by x.rank, x.due, x.id) > f.start as waits, f.meter is not null as metered, f.gate
           from f join q on q.queue = f.queue and q.take = f.take

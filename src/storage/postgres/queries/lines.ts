@@ -50,6 +50,33 @@ export const lineQueries = (s: Schema) =>
       on conflict (kind, name, key) do update set named_at = excluded.named_at returning g.id`,
     },
 
+    /**
+     * Lines that have waiting jobs but no row, with the terms of one of them: a transaction that was open for a day, or a
+     * backup that was restored, may leave such. Needs jobs_claim: one probe per line, of which it goes through the first
+     * ten thousand; lines_id.
+     */
+    orphaned: {
+      name: 'millrace_orphaned_lines',
+      text: `with recursive q as materialized (
+        select distinct k.queue from ${s}.kinds k
+      ), l as (
+        select q.queue, x.line from q cross join lateral (
+          select i.line from ${s}.jobs i where i.queue = q.queue and i.line > 0 and i.status = 0 order by i.line limit 1) x
+        union all
+        select l.queue, x.line from l cross join lateral (
+          select i.line from ${s}.jobs i where i.queue = l.queue and i.line > l.line and i.status = 0 order by i.line limit 1) x
+      )
+      select l.line, (select i.terms from ${s}.jobs i where i.queue = l.queue and i.line = l.line and i.status = 0 order by i.rank, i.due, i.id limit 1)
+        from (select * from l limit 10000) l where (select d.id from ${s}.lines d where d.id = l.line) is null`,
+    },
+
+    /** Moves all jobs of a line that has no row to the one that their terms have. Needs jobs_line. $1 old line, $2 new line, $3 gate, $4 group */
+    move: {
+      name: 'millrace_move_line',
+      text: `update ${s}.jobs j set line = case when j.line < 0 then -1 - $2::int else $2::int end, gate = $3::int, group_id = $4::int
+       where j.line in ($1::int, -1 - $1::int) and j.line not in (0, -1) returning j.queue`,
+    },
+
     /** Locks lines that nobody asked for lately. Needs lines_named. $1 unnamed for ms, $2 offset, $3 limit */
     unnamed: {
       name: 'millrace_unnamed_lines',

@@ -100,7 +100,10 @@ export const dutyQueries = (s: Schema) =>
       select coalesce(sum(f.n), 0) from f`,
     },
 
-    /** Registers kinds that have a job but no row, which a restored backup might lack. Needs jobs_claim_named: one probe per kind. */
+    /**
+     * Registers kinds that have a job but no row, which a restored backup might lack. Needs jobs_claim_named: one probe per
+     * kind and line, of which it goes through the first ten thousand.
+     */
     missingKinds: {
       name: 'millrace_missing_kinds',
       text: `with recursive seen as (
@@ -110,7 +113,7 @@ export const dutyQueries = (s: Schema) =>
           select j.queue, j.line, j.name, j.rank from ${s}.jobs j
            where j.status + 0 = 0 and (j.queue, j.line, j.name, j.rank) > (seen.queue, seen.line, seen.name, seen.rank)
            order by j.queue, j.line, j.name, j.rank limit 1) x)
-      insert into ${s}.kinds (queue, rank, name) select distinct queue, rank, name from seen on conflict do nothing returning queue, name`,
+      insert into ${s}.kinds (queue, rank, name) select distinct queue, rank, name from (select * from seen limit 10000) f on conflict do nothing returning queue, name`,
     },
   }) satisfies Record<string, Statement>;
 
