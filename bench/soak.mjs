@@ -171,6 +171,7 @@ const figures = {
   processes: pids.size,
   recycles: (stderr.match(/pool: worker \d+ has recycled/g) ?? []).length,
   crashes: (stderr.match(/starting again in/g) ?? []).length,
+  growths: (stderr.match(/pool: \d+ → \d+ workers \(backlog\)/g) ?? []).length,
   mostWorkers: peak(samples, 'count'),
   supervisorMb: Math.round(peak(samples, 'supervisor')),
   workerMb: Math.round(peak(samples, 'worker')),
@@ -186,7 +187,7 @@ const faults = [
   figures.buried + figures.open === 0 || `${figures.buried} buried, ${figures.open} open`,
   figures.crashes === 0 || `${figures.crashes} crashes`,
   figures.recycles > 0 || jobs < Number(options.recycle) || 'no worker has recycled',
-  figures.mostWorkers > 1 || 'the pool has not grown',
+  jobs < leastJobsForGrowth || figures.growths > 0 || 'the pool has not grown',
   jobs < leastJobsForGrowth ||
     figures.supervisorGrowth <= mostGrowth ||
     `the supervisor grew by ${figures.supervisorGrowth}`,
