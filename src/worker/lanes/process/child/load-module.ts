@@ -3,6 +3,7 @@
  * worker the module starts, or any that has code for all that is asked for, or the config that it exports.
  */
 import { basename } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseConfig } from '../../../../client/define-config.js';
 import { becomeLaneChild, type OfferedClient } from '../../../../client/lane-child.js';
@@ -11,6 +12,8 @@ import { Millrace } from '../../../../client/millrace.js';
 import { MillraceError } from '../../../../internal/errors.js';
 import type { HelloMessage } from '../messages.js';
 
+/** A module that is through and has made no client gets so long to make one. */
+const lateClientMs = 10_000;
 const typescript = /\.[cm]?tsx?$/;
 const configName = /^millrace\.config\./;
 const loaderFlag = /(?:^|\s)(?:--import|--loader|--experimental-loader|--require|-r)(?:[\s=]|$)/;
@@ -29,10 +32,12 @@ export async function loadModule(hello: HelloMessage): Promise<OfferedClient> {
   });
   const file = fileURLToPath(hello.module);
   // A module that awaits the start of its worker is never through: it need not be.
-  const loaded = importModule(file).then((module) => {
+  const loaded = importModule(file).then(async (module) => {
     const found = offers.findLast(fits);
     if (found !== undefined) return found;
     offerConfig(module, hello, file);
+    // One that makes its client later (CommonJS, a main function that nobody awaits) is still to come.
+    if (offers.length === 0) await pause(lateClientMs);
     return offers.findLast(fits);
   });
   const client = await Promise.race([started, loaded]);
