@@ -1,5 +1,6 @@
 import { PoolMember, poolPlace } from '../worker/pool/pool-member.js';
 import type { PoolPlace } from '../worker/pool/pool-messages.js';
+import { longestStopMs } from '../worker/worker.js';
 import type { Setup } from './session.js';
 import { poolSizeOf } from './supervise.js';
 
@@ -27,10 +28,7 @@ export function joinPool(
   return { place, member };
 }
 
-/** For the last results and the goodbye, after running jobs had their time and their grace. */
-const farewellMs = 5_000;
-
 /** From TERM to the end of a worker, at most. */
 export function stopWithinMs({ settings: { values } }: Setup): number {
-  return values.stopTimeoutMs + values.killGraceMs + farewellMs;
+  return values.stopTimeoutMs + longestStopMs;
 }

@@ -52,8 +52,12 @@ export interface WorkerStopOptions extends StopOptions {
   readonly owner?: string;
 }
 
-/** After the handlers' grace: for the last results and the goodbye. */
-const farewellMs = 5_000;
+/**
+ * After the stop timeout (25 s): for handlers to end by their signal, then for the last results and the goodbye. All in all
+ * within the 30 s that container runtimes and service managers allow between TERM and KILL.
+ */
+const stopGraceMs = 2_000;
+const farewellMs = 2_500;
 /** A start waits no longer for its lanes. */
 const warmMs = 10_000;
 const slotTouchedEveryMs = 60_000;
@@ -66,6 +70,9 @@ interface LifeParts {
   readonly lifecycle: Lifecycle;
   readonly lanes: LanePlan;
 }
+
+/** From the stop timeout to the end of a worker, at most. */
+export const longestStopMs = stopGraceMs + farewellMs;
 
 export class Worker extends Service {
   /** New at each start. */
@@ -263,7 +270,7 @@ export class Worker extends Service {
     if (life.runner.size > 0) {
       lifecycle.send('deadline-passed', 'the drain’s time is over');
       for (const attempt of life.runner.attempts) life.runner.abort(attempt, 'stopping');
-      await this.#untilNothingRuns(life, this.#host.settings.killGraceMs);
+      await this.#untilNothingRuns(life, Math.min(this.#host.settings.killGraceMs, stopGraceMs));
     }
     const hasLeft = life.runner.size > 0;
     life.abandonRest();
