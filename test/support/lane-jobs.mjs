@@ -101,5 +101,13 @@ export const actBriefly = defineJob('act-briefly', {
   attempts: 1,
   run,
 });
+/** With time enough for a driver to be loaded and a transaction to be committed on a busy machine. */
+export const actSoon = defineJob('act-soon', {
+  ...options,
+  lane: 'process',
+  timeout: '10s',
+  attempts: 1,
+  run,
+});
 /** Beside them, in the worker. */
 export const actInline = defineJob('act-inline', { ...options, run });

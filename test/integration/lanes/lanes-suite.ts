@@ -5,7 +5,7 @@ import { Millrace } from '../../../src/client/millrace.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
 import type { WorkerOptions } from '../../../src/worker/worker-options.js';
 import { emptyDatabase, engineAvailable } from '../../support/engines.js';
-import { act, actBriefly, actInline } from '../../support/lane-jobs.mjs';
+import { act, actBriefly, actInline, actSoon } from '../../support/lane-jobs.mjs';
 import { makeNotes, readNotes } from '../../support/lane-user-database.mjs';
 import { quietStderr } from '../../support/quiet-stderr.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -19,7 +19,7 @@ async function openStage(engine: Engine, options: WorkerOptions = {}) {
   const quiet = quietStderr();
   const database = await emptyDatabase(engine);
   process.env['MILLRACE_TEST_LANE_DATABASE'] = database.address;
-  const jobs: readonly JobDefinition[] = [act, actBriefly, actInline] as never;
+  const jobs: readonly JobDefinition[] = [act, actBriefly, actSoon, actInline] as never;
   const millrace = new Millrace({
     database: database.address,
     jobs,
@@ -117,8 +117,9 @@ export function lanesSuite(engine: Engine): void {
           Array.from({ length: 5 }, () => ({ job: 'act-inline', input: { do: 'wait', ms: 300 } })),
         );
         const poison = await stage.do('abort');
-        // The backoff of deaths is 5 s and more: an operator who does not wait for it.
-        const nudge = setInterval(() => void stage.millrace.retry(poison.id).catch(() => undefined), 300);
+        // The backoff of deaths is 5 s and more: an operator does not wait for it. A job that no longer waits is left alone.
+        const hasten = () => void stage.millrace.edit(poison.id, { delay: 0 }).catch(() => undefined);
+        const nudge = setInterval(hasten, 300);
         try {
           await stage.untilJob(poison.id, 'buried');
         } finally {
@@ -162,7 +163,7 @@ export function lanesSuite(engine: Engine): void {
             const settled = await stage.do('settle', { note: after, value: after, after });
             expect(await settled.result(waiting)).toBe(after);
           }
-          const spun = await stage.millrace.dispatch('act-briefly', {
+          const spun = await stage.millrace.dispatch('act-soon', {
             do: 'settle',
             note: 'spin',
             value: 1,
