@@ -1,8 +1,9 @@
 /**
  * The worker's traffic with storage: results go out, jobs come in, one exchange at a time over one connection.
  *
- * - A claim goes at once when a slot is idle or the buffer is half empty; results that wait go with it. Results alone go
- *   at the end of the tick, so that those of one tick share a commit. While an exchange is under way both gather.
+ * - A claim goes at once when a slot is idle or the buffer is half empty; results that wait go with it. Where there are
+ *   results it waits for those of attempts that end at the same moment, so that one claim goes for all their slots. Results
+ *   alone go at the end of the tick, so that those of one tick share a commit. While an exchange is under way all gather.
  * - Once claims have brought less than they asked for the worker is *dry* (`claims/claim-plan.ts`): then only a wake-up, the
  *   poll timer, or results on their way (which carry a claim along, since they may have released what follows) claim again.
  *   No loop can spin.
@@ -63,6 +64,7 @@ export class ExchangeLoop {
   #adaptivePollMs = firstPollMs;
   #peekedAtMs = Number.NEGATIVE_INFINITY;
   #wentThisTick = false;
+  #isGoing = false;
   #isClosed = false;
   readonly #closing = new AbortController();
 
@@ -79,7 +81,7 @@ export class ExchangeLoop {
     if (this.#isClosed || this.#current !== null) return;
     const { plan, outbox } = this.#options;
     // Called for each attempt that ends: what is cheap is asked first.
-    if (!this.#wentThisTick && plan.wants) this.#go();
+    if (!this.#wentThisTick && plan.wants) this.#goWith(outbox.waiting > 0);
     else if (this.#scheduled === null && (outbox.waiting > 0 || plan.wants)) this.#schedule();
   }
 
@@ -139,6 +141,20 @@ export class ExchangeLoop {
   /** For a worker that is never dry and so would never look. */
   async peekIfStale(ms: number): Promise<void> {
     if (monotonicMs() - this.#peekedAtMs >= ms) await this.peek();
+  }
+
+  /** Attempts that were started together and do nothing but answer end one microtask after the other. */
+  #goWith(hasResults: boolean): void {
+    if (!hasResults) {
+      this.#go();
+      return;
+    }
+    if (this.#isGoing) return;
+    this.#isGoing = true;
+    queueMicrotask(() => {
+      this.#isGoing = false;
+      if (!this.#isClosed && this.#current === null) this.#go();
+    });
   }
 
   #schedule(): void {
