@@ -69,7 +69,7 @@ export function dispatchSuite(kind: UserKind): void {
         expect(await claimAll(stage.storage)).toHaveLength(2);
       });
 
-      it('keeps its options: id, delay, priority, tags, attempts', async () => {
+      it('keeps its options: id, delay, priority, attempts, limit, cost, labels', async () => {
         await using stage = await openStage(kind);
         const id = uuidv7();
         const handle = await stage.user.transaction(function* (tx) {
@@ -78,6 +78,9 @@ export function dispatchSuite(kind: UserKind): void {
             delay: '1h',
             priority: 'urgent',
             attempts: 7,
+            limit: { group: 'g', key: 'k', max: 2 },
+            cost: 3,
+            requires: ['gpu', 'eu'],
             queue: 'späť'.normalize('NFD').slice(0, 1),
           } as const;
           return asHandle(yield stage.dispatch(tx, 'x', options));
@@ -85,6 +88,8 @@ export function dispatchSuite(kind: UserKind): void {
         expect(handle.id).toBe(id);
         const job = await handle.job();
         expect(job).toMatchObject({ status: 'pending', priority: 20, maxAttempts: 7, queue: 's' });
+        const limit = { group: 'g', key: 'k', max: 2 };
+        expect(job).toMatchObject({ limit, cost: 3, requires: ['eu', 'gpu'] });
         expect((job?.dueAt.getTime() ?? 0) - (job?.createdAt.getTime() ?? 0)).toBe(3_600_000);
       });
 
