@@ -18,9 +18,15 @@ export interface Ran {
 }
 
 /** Runs a program to its end; a code other than 0 is an error with all that it said. */
-export async function runProgram(file: string, args: readonly string[], cwd: string): Promise<Ran> {
+export async function runProgram(
+  file: string,
+  args: readonly string[],
+  cwd: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Ran> {
   // What npm told this run must not lead one in another folder.
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)));
+  const kept = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name));
+  const env = { ...Object.fromEntries(kept), ...more };
   try {
     return await run(file, [...args], { cwd, env, timeout: deadlineMs, maxBuffer: 64 * 1024 * 1024 });
   } catch (error) {
@@ -29,8 +35,11 @@ export async function runProgram(file: string, args: readonly string[], cwd: str
   }
 }
 
-export const runNode = (args: readonly string[], cwd: string): Promise<Ran> =>
-  runProgram(process.execPath, args, cwd);
+export const runNode = (
+  args: readonly string[],
+  cwd: string,
+  env?: Readonly<Record<string, string>>,
+): Promise<Ran> => runProgram(process.execPath, args, cwd, env);
 
 /** `npm pack` of what is built; the path of the package. */
 export async function pack(folder: string): Promise<string> {
