@@ -20,6 +20,7 @@ const jobText = `import { defineJob, type JobContext } from 'millrace';
 export const hello = defineJob('hello', {
   attempts: 3,
   timeout: '30s',
+  // A type checks your code. What others dispatch, by the command line too, is checked by a schema: input: z.object({ … })
   async run({ input, log }: JobContext<{ name: string }>) {
     log.info(\`greeting \${input.name}\`);
     return { greeting: \`Hello, \${input.name}!\` };
@@ -37,7 +38,8 @@ const next = ['npx millrace dispatch hello --payload \'{"name":"world"}\'', 'npx
 export const init: CommandSpec = {
   name: 'init',
   summary: 'write a config and a sample job into this folder',
-  details: 'Files that are there are left as they are; .gitignore gets a line for the database file.',
+  details:
+    'Files that are there are left as they are; .gitignore gets lines for the database file and the folder of worker ids.',
   examples: ['millrace init'],
   async run(context) {
     const { terminal, cwd } = context;
@@ -60,15 +62,17 @@ export const init: CommandSpec = {
   },
 };
 
-const ignoredFiles = 'millrace.db*';
+const ignoredFiles = ['millrace.db*', '.millrace/'];
 
-/** The database is no part of the source: a line in `.gitignore`, unless there is one already. */
+/** The database and the ids of workers are no part of the source: lines in `.gitignore`, unless they are there already. */
 async function ignoreDatabase(file: string): Promise<'kept' | 'written'> {
   const before = existsSync(file) ? await readFile(file, 'utf8') : '';
-  if (before.split(/\r?\n/).some((line) => line.trim() === ignoredFiles)) return 'kept';
+  const there = new Set(before.split(/\r?\n/).map((line) => line.trim()));
+  const missing = ignoredFiles.filter((line) => !there.has(line));
+  if (missing.length === 0) return 'kept';
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
   try {
-    await writeFile(file, `${before}${gap}${ignoredFiles}\n`);
+    await writeFile(file, `${before}${gap}${missing.join('\n')}\n`);
     return 'written';
   } catch (error) {
     const { message } = error as Error;

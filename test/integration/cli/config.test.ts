@@ -15,17 +15,17 @@ describe('[sqlite] config and settings', () => {
     const first = await here.run(['init', '--json']);
     const { created, next } = first.json<{ created: string[]; next: string[] }>();
     expect(created).toEqual(['jobs/hello.ts', 'millrace.config.ts', '.gitignore']);
-    expect(await readFile(here.file('.gitignore'), 'utf8')).toBe('millrace.db*\n');
+    expect(await readFile(here.file('.gitignore'), 'utf8')).toBe('millrace.db*\n.millrace/\n');
     expect(next).toHaveLength(2);
     expect(await here.run(['dispatch', 'hello', '--payload', '{"name":"world"}'])).toMatchObject({ code: 0 });
     expect((await here.run(['flush'])).stdout).toMatch(/^1 completed/);
 
     await here.write('jobs/hello.ts', '// mine');
-    await here.write('.gitignore', 'node_modules\nmillrace.db*');
+    await here.write('.gitignore', 'node_modules\nmillrace.db*\n.millrace/');
     const second = await here.run(['init']);
     expect(second.stdout).toContain('kept  jobs/hello.ts');
     expect(second.stdout).toContain('npm install pg');
-    expect(await readFile(here.file('.gitignore'), 'utf8')).toBe('node_modules\nmillrace.db*');
+    expect(await readFile(here.file('.gitignore'), 'utf8')).toBe('node_modules\nmillrace.db*\n.millrace/');
     expect(await readFile(here.file('jobs/hello.ts'), 'utf8')).toBe('// mine');
   });
 
