@@ -214,11 +214,11 @@ export async function releaseDuty(context: Context, name: string, holder: string
   await context.side.send('releasing a duty', releaseDutyStatement(context.t, name, holder));
 }
 
-/** Folds the counts of settles into one row per queue and status. */
+/** Folds the counts of settles into one row per queue and status. On the side connection: every worker does it, and the thread of one that takes nothing back needs no other. */
 export async function tidy(context: Context): Promise<void> {
-  const { t, main } = context;
+  const { t, side } = context;
   for (;;) {
-    const folded = await main.transaction('folding counters', async (tx) => {
+    const folded = await side.transaction('folding counters', async (tx) => {
       const [result] = await tx.send(lockDeltas(t, foldRows));
       const rows = (result?.rows ?? []) as [number, number, number, number][];
       if (rows.length === 0) return 0;

@@ -58,8 +58,8 @@ export async function profiles(
 
 /** Makes one row of those of a name and minute. */
 export async function foldProfiles(context: Context): Promise<void> {
-  const { t, main } = context;
-  await main.transaction('folding profiles', async (tx) => {
+  const { t, side } = context;
+  await side.transaction('folding profiles', async (tx) => {
     const [result] = await tx.send(lockRecentProfiles(t, { now: context.now(), limit: foldRows }));
     const rows = (result?.rows ?? []) as [number, number, number, number, number, number | null][];
     const sums = new Map<

@@ -47,8 +47,8 @@ export async function sweepLanes(context: Context): Promise<void> {
   cursors.set(context, after);
 }
 
-async function removeLanes({ t, main }: Context, lanes: readonly Lane[]): Promise<void> {
-  await main.transaction('removing lanes', async (tx) => {
+async function removeLanes({ t, side }: Context, lanes: readonly Lane[]): Promise<void> {
+  await side.transaction('removing lanes', async (tx) => {
     const [locked] = await tx.send(lockLanes(t, lanes));
     const held = ((locked?.rows ?? []) as unknown as LaneRow[]).map(laneOf);
     if (held.length === 0) return;
@@ -58,8 +58,8 @@ async function removeLanes({ t, main }: Context, lanes: readonly Lane[]): Promis
   });
 }
 
-export async function purgeLines({ t, main, now }: Context, limit: number): Promise<void> {
-  await main.transaction('purging lines', async (tx) => {
+export async function purgeLines({ t, side, now }: Context, limit: number): Promise<void> {
+  await side.transaction('purging lines', async (tx) => {
     const [found] = await tx.send(unusedLines(t, limit, now()));
     const ids = (found?.rows ?? []).map(([id]) => id as number);
     if (ids.length === 0) return;
