@@ -62,16 +62,17 @@ export class Tidier {
     if (idle) await this.#own.run(this.#profiles.fold);
     const settled = Math.max(this.#reported, this.#counted - this.#countedThen);
     if (settled >= vacuumEvery) await this.#vacuum(this.#own);
+    const nowMs = performance.now() + this.#context.offsetMs();
+    if (nowMs - this.#mendedAtMs >= mendEveryMs) await this.#mend(this.#own, nowMs);
     if (!idle) return;
-    if (performance.now() - this.#mendedAtMs >= mendEveryMs) await this.#mend(this.#own);
     await this.close();
   }
 
-  async #mend(own: Connection): Promise<void> {
+  async #mend(own: Connection, nowMs: number): Promise<void> {
     await this.#findKinds(own);
     const queues = await mendLines(own, this.#lines, this.#context);
     if (queues.size > 0) this.#context.wake(queues);
-    this.#mendedAtMs = performance.now();
+    this.#mendedAtMs = nowMs;
   }
 
   async #vacuum(own: Connection): Promise<void> {
