@@ -6,7 +6,8 @@
  *      │                                ▼
  *      └──────────── now after a recycle, later after a crash ── waiting
  *
- *   It ends with 64 or 2, or with 75 before it was ever up: refused. Starting it again would not help.
+ *   It ends with 2, 64 or 75 before any worker of the pool was ever up: refused. Starting it again would not help. Later
+ *   that is a crash like others: a deploy that is half written, or a database in between, must not cost a place for good.
  */
 import { restartDelayMs, wellAfterMs } from '../../core/crash-backoff.js';
 import type { Logger } from '../../internal/logger.js';
@@ -22,16 +23,16 @@ export interface PoolSlotOptions {
   readonly logger: Logger;
   readonly random: () => number;
   readonly monotonic: () => number;
+  /** Whether a worker of the pool was ever up. */
+  readonly wasPoolUp: () => boolean;
   readonly onSetup: (setup: PoolSetup) => void;
   readonly onChange: () => void;
 }
 
 /** One that leaves with 0 before it has lived so long has not recycled: starting it again at once would spin. */
 const shortestLifeMs = 1_000;
-/** Its configuration can't be run. */
-const refusals: ReadonlySet<number | null> = new Set([2, 64]);
-/** Of one that never came up: somebody must act first, as on an unmigrated schema. Later it is a crash like others. */
-const cannotStart = 75;
+/** It can't be run as it is configured (2, 64), or somebody must act first (75), as on an unmigrated schema. */
+const refusals: ReadonlySet<number | null> = new Set([2, 64, 75]);
 
 export class PoolSlot {
   readonly number: number;
@@ -48,7 +49,6 @@ export class PoolSlot {
   #crashes: number[] = [];
   #timer: NodeJS.Timeout | null = null;
   #isEnding = false;
-  #wasUp = false;
 
   constructor(options: PoolSlotOptions) {
     this.#options = options;
@@ -124,12 +124,11 @@ export class PoolSlot {
     this.status = status;
     if (this.#state !== 'starting' || status.state !== 'RUNNING') return;
     this.#state = 'up';
-    this.#wasUp = true;
     this.#options.onChange();
   }
 
   #noteEnd(end: PoolProcessEnd): void {
-    const { logger, monotonic, onChange } = this.#options;
+    const { logger, monotonic, wasPoolUp, onChange } = this.#options;
     const livedMs = monotonic() - this.#startedAtMs;
     this.#process = null;
     this.status = null;
@@ -137,7 +136,7 @@ export class PoolSlot {
     if (this.#isEnding) {
       this.#state = 'ended';
       logger.debug(`pool: worker ${this.number} has ended`, { code: end.code, signal: end.signal });
-    } else if (refusals.has(end.code) || (end.code === cannotStart && !this.#wasUp)) {
+    } else if (refusals.has(end.code) && !wasPoolUp()) {
       this.#state = 'refused';
       logger.error(`pool: worker ${this.number} cannot be started, it is not tried again`, {
         code: end.code,

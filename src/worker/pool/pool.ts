@@ -45,6 +45,7 @@ export class Pool {
   #slots: PoolSlot[] = [];
   #setup: PoolSetup | null = null;
   #scaler: PoolScaler | null = null;
+  #wasUp = false;
   #signals = 0;
   #forcedBy: number | null = null;
   #refusal: number | null = null;
@@ -105,6 +106,7 @@ export class Pool {
       logger,
       random: Math.random,
       monotonic: monotonicMs,
+      wasPoolUp: () => this.#wasUp,
       onSetup: (setup) => this.#noteSetup(setup),
       onChange: () => this.#noteChange(slot),
     });
@@ -143,6 +145,7 @@ export class Pool {
   }
 
   #noteChange(slot: PoolSlot): void {
+    if (slot.state === 'up') this.#wasUp = true;
     if (!slot.isOver || !this.#slots.includes(slot)) return;
     this.#slots = this.#slots.filter((other) => other !== slot);
     for (const [kind, count] of slot.counts) this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + count);

@@ -134,6 +134,18 @@ describe('[sqlite] a pool of workers', () => {
     expect(run.stderr.match(/cannot be started, it is not tried again/g)).toHaveLength(1);
   });
 
+  test('a config that is broken for a moment costs no place of a pool that was up', async () => {
+    await using here = await project(config);
+    const pool = here.start(['work', '--workers', '2']);
+    const pids = await hasWorkers(here, 2);
+    await here.write('millrace.config.mjs', "throw new Error('half a deploy');");
+    process.kill(pids[0] as number, 'SIGKILL');
+    await pool.says(/pool: worker \d ended \(code 64\), starting again in/);
+    await here.write('millrace.config.mjs', config);
+    await hasWorkers(here, 2);
+    expect((await end(pool)).code).toBe(0);
+  }, 60_000);
+
   test('flags that do not fit together are refused before anything starts', async () => {
     await using here = await project(config);
     for (const args of [
