@@ -4,6 +4,7 @@ import { MillraceError } from '../../internal/errors.js';
 
 /** How long making a connection may take, login included. */
 export const connectTimeoutMs = 10_000;
+const leastConnectMs = 2_000;
 /** TCP keep-alive starts after so long without traffic. */
 const keepAliveAfterMs = 10_000;
 /** How long a polite goodbye may take before the socket is dropped. */
@@ -64,7 +65,7 @@ export async function connect(options: ConnectOptions): Promise<Client> {
   const client = new driver.Client({
     connectionString: withSettings(options),
     stream: () => socket,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: connectWithinMs(options.statementTimeoutMs),
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     application_name: 'millrace',
@@ -83,6 +84,12 @@ export async function connect(options: ConnectOptions): Promise<Client> {
     end: () => endPolitely(client, socket),
     drop: () => socket.destroy(),
   };
+}
+
+/** No longer than one statement may take: leases are lost while a connection is waited for that never comes. */
+function connectWithinMs(statementTimeoutMs: number): number {
+  if (statementTimeoutMs <= 0) return connectTimeoutMs;
+  return Math.min(connectTimeoutMs, Math.max(statementTimeoutMs, leastConnectMs));
 }
 
 /** The driver has both methods, which its types don't know; over TLS they reach the right socket. */
