@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { defineJob } from '../../src/client/define-job.js';
 import { Millrace } from '../../src/client/millrace.js';
@@ -7,6 +6,7 @@ import { Random } from '../model/random.js';
 import { engineAvailable, openEngine, type TestEngine } from '../support/engines.js';
 import { checkHistory, type HistoryEvent } from '../support/history.js';
 import { tempDir } from '../support/temp.js';
+import { testSeed } from '../support/test-seed.js';
 import { waitFor } from '../support/wait-for.js';
 import { Herd } from './herd.js';
 import { limitsChaos } from './limits-chaos.js';
@@ -31,7 +31,7 @@ const work = defineJob('chaos', { attempts: 20, run: (_: { input: ChaosInput }) 
 
 /** Real workers, killed without warning while there is work; then what they wrote down is judged. */
 export function chaosSuite(engine: Exclude<Engine, 'memory'>): void {
-  const seed = Number(process.env.MILLRACE_TEST_SEED ?? randomBytes(4).readUInt32LE());
+  const seed = testSeed();
 
   describe.skipIf(!engineAvailable(engine))(`[${engine}] chaos, MILLRACE_TEST_SEED=${seed}`, () => {
     test('workers killed at random through 5,000 jobs lose none, overlap none and settle each once', {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import type { JobDefinition } from '../../src/client/job-definition.js';
@@ -10,6 +9,7 @@ import { emptyDatabase, engineAvailable } from '../support/engines.js';
 import { act, actBriefly, actInline } from '../support/lane-jobs.mjs';
 import { childrenOf, membersOfGroups } from '../support/process-groups.js';
 import { quietStderr } from '../support/quiet-stderr.js';
+import { testSeed } from '../support/test-seed.js';
 import { waitFor } from '../support/wait-for.js';
 
 const module = pathToFileURL(fileURLToPath(new URL('../support/lane-module.mjs', import.meta.url)));
@@ -48,7 +48,7 @@ const cast: readonly { job: string; do: string; count: number; ends: object; mor
 
 /** Two lanes, and jobs that do to them all that jobs do. */
 export function lanesChaosSuite(engine: Engine): void {
-  const seed = Number(process.env['MILLRACE_TEST_SEED'] ?? randomBytes(4).readUInt32LE());
+  const seed = testSeed();
 
   describe.skipIf(!engineAvailable(engine))(`[${engine}] lanes, MILLRACE_TEST_SEED=${seed}`, () => {
     test('200 jobs that crash, leak, spin and litter over two lanes each end as they must, and leave no process', {

@@ -1,8 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/storage/capabilities.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { engineAvailable, openEngine, type TestClock } from '../support/engines.js';
+import { testSeed } from '../support/test-seed.js';
 import { inTurn, seamMethods } from './call-record.js';
 import { nextOperation } from './generate.js';
 import { type Difference, Lockstep } from './lockstep.js';
@@ -21,7 +21,7 @@ const CHUNKS = 10;
 
 /** Random calls in random order: whatever the engine answers and shows, the memory storage answers and shows too. */
 export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
-  const seed = Number(process.env.MILLRACE_TEST_SEED ?? randomBytes(4).readUInt32LE());
+  const seed = testSeed();
 
   describe.skipIf(!engineAvailable(engine))(
     `[${engine}] against the model, MILLRACE_TEST_SEED=${seed}`,

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Engine } from '../../src/storage/capabilities.js';
 import type { ClaimedJob } from '../../src/storage/claimed-job.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { engineAvailable, openEngine, type TestEngine } from '../support/engines.js';
+import { testSeed } from '../support/test-seed.js';
 import { drainThroughTheSeam } from './drain.js';
 import { execute } from './execute.js';
 import { nextOperation } from './generate.js';
@@ -19,7 +19,7 @@ const CALLS = 25;
  * must answer; but none may fail, no job may be left waiting for what has ended, and everything can be brought to an end.
  */
 export function stormSuite(engine: Exclude<Engine, 'memory'>): void {
-  const seed = Number(process.env.MILLRACE_TEST_SEED ?? randomBytes(4).readUInt32LE());
+  const seed = testSeed();
 
   describe.skipIf(!engineAvailable(engine))(`[${engine}] storm, MILLRACE_TEST_SEED=${seed}`, () => {
     test('random calls of many at once neither fail nor leave anything stuck', {
