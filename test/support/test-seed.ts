@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /** Where nobody looks for new faults: a red run there is the fault of the change. */
-const fixedSeed = 1;
+const fixedSeed = 2;
 
 /**
  * The seed of random tests: `MILLRACE_TEST_SEED`, else the same one in CI each time, and a new one everywhere else. A seed
