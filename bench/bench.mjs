@@ -62,6 +62,21 @@ export class Bench {
     }
   }
 
+  /** Workers with nothing to do, in equal shares over the processes: what they all use in the same stretch of time. */
+  async rest(database, { workers, processes, ...spec }) {
+    const each = { operation: 'rest', database, workers: workers / processes, ...spec };
+    const children = Array.from({ length: processes }, () => new Child(each, drainDeadlineMs));
+    try {
+      for (const child of children) await child.next('ready');
+      for (const child of children) child.send({ type: 'go' });
+      const parts = [];
+      for (const child of children) parts.push((await child.next('result')).result);
+      return summariseRest(parts, workers);
+    } finally {
+      for (const child of children) await child.end(children.some(({ failure }) => failure) ? 0 : undefined);
+    }
+  }
+
   /** Drains what was loaded, with `processes` of that concurrency. */
   async drain(database, { jobs, concurrency, processes = 1, from = 0, completedBefore = 0, stampEvery }) {
     const spec = { operation: 'drain', database, concurrency, from, jobs, stampEvery };
@@ -95,6 +110,28 @@ async function untilDone(children, jobs) {
     await delay(5);
   }
 }
+
+function summariseRest(parts, workers) {
+  const sum = (read) => parts.reduce((total, part) => total + read(part), 0);
+  const calls = {};
+  for (const part of parts) {
+    for (const [name, count] of Object.entries(part.calls)) {
+      calls[name] = (calls[name] ?? 0) + count / part.seconds;
+    }
+  }
+  const online = Math.min(...parts.map((part) => part.online));
+  return {
+    cores: sum(({ cpuS, seconds }) => cpuS / seconds),
+    callsPerSec: sum(({ calls: made, seconds }) => total(made) / seconds),
+    calls,
+    problems: [
+      ...(online === workers ? [] : [`${online} of ${workers} workers were registered`]),
+      ...(calls.heartbeat > 0 ? [] : ['no worker gave a sign of life']),
+    ],
+  };
+}
+
+const total = (counts) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 function summarise(parts, { jobs, completedBefore }) {
   const [first] = parts;

@@ -2,7 +2,18 @@ import { parseArgs } from 'node:util';
 import { QUEUES } from './peers/catalog.mjs';
 
 export const ENGINES = ['sqlite-full', 'sqlite-normal', 'postgres', 'mysql'];
-export const WORKS = ['raw', 'dispatch', 'drain', 'latency', 'lanes', 'limits', 'backlog', 'million'];
+export const WORKS = [
+  'raw',
+  'dispatch',
+  'drain',
+  'latency',
+  'lanes',
+  'limits',
+  'start',
+  'idle',
+  'backlog',
+  'million',
+];
 
 /** What is measured of other queues: the works that each of them can do. */
 export const PEER_WORKS = ['dispatch', 'drain', 'latency', 'backlog'];
@@ -35,6 +46,12 @@ const FULL_SIZES = {
   laneJobs: 2_000,
   limitJobs: 20_000,
   limitHead: 100_000,
+  starts: 2,
+  idleWorkers: 100,
+  idleProcesses: 4,
+  idleRestMs: 2_500,
+  idleHeartbeatMs: 15_000,
+  idleWindowMs: 15_000,
   backlog: 200_000,
   million: 1_000_000,
   rawInsert: 3_000,
@@ -76,6 +93,12 @@ const QUICK_SIZES = {
   laneJobs: 50,
   limitJobs: 300,
   limitHead: 500,
+  starts: 1,
+  idleWorkers: 6,
+  idleProcesses: 2,
+  idleRestMs: 100,
+  idleHeartbeatMs: 300,
+  idleWindowMs: 1_000,
   backlog: 2_000,
   million: 3_000,
   rawInsert: 20,

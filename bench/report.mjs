@@ -8,6 +8,7 @@ import { peerReport } from './peer-report.mjs';
 import { Peers } from './peers.mjs';
 import { Results, rateAtStamp, rateToStamp } from './results.mjs';
 import { readRows } from './rows.mjs';
+import { idleTable, startTable } from './worker-tables.mjs';
 
 const LABELS = {
   'sqlite-full': 'SQLite, synchronous=FULL (default)',
@@ -37,6 +38,8 @@ function engineParts(results, peers) {
     latencyTable(results),
     lanesTable(results),
     limitsTable(results),
+    startTable(results, LABELS),
+    idleTable(results, LABELS),
     growthTable(results),
     memoryTable(results),
     checks(results),

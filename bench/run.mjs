@@ -102,7 +102,13 @@ function lineOf({
   processes,
   perSec,
   p50,
+  p95,
   p99,
+  max,
+  kind,
+  lanes,
+  cores,
+  callsPerSec,
   limits,
   others,
   problems = [],
@@ -115,10 +121,15 @@ function lineOf({
     work.padEnd(12),
     rep === undefined ? '' : `#${rep}`,
   ];
+  if (kind !== undefined) parts.push(lanes === undefined ? kind : `${kind} ×${lanes}`);
   if (concurrency !== undefined) parts.push(`c=${concurrency}${processes === 2 ? ' ×2' : ''}`);
   if (perSec !== undefined) parts.push(`${Math.round(perSec).toLocaleString('en-US')}/s`);
-  if (p50 !== undefined) parts.push(`p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
-  for (const [name, value] of Object.entries(limits ?? {})) parts.push(`${name} ${Math.round(value)};`);
+  const [name, high] = Object.entries({ p99, p95, max }).find(([, value]) => value !== undefined) ?? [];
+  if (p50 !== undefined) parts.push(`p50 ${p50.toFixed(2)} ms, ${name} ${high.toFixed(2)} ms`);
+  if (cores !== undefined) {
+    parts.push(`${(cores * 100).toFixed(1)} % of a core, ${callsPerSec.toFixed(1)} calls/s`);
+  }
+  for (const [limit, value] of Object.entries(limits ?? {})) parts.push(`${limit} ${Math.round(value)};`);
   if (memory !== undefined) parts.push(`${memory.after.toFixed(0)} MiB`);
   if (others > 0.25) parts.push(`(others used ${others} cores)`);
   if (missing !== undefined) parts.push(`not measured: ${missing}`);

@@ -3,7 +3,7 @@ import { runChild } from './child-process.mjs';
 
 const longMs = 300_000;
 
-export const RUNS = { raw, dispatch, drain, latency, lanes, limits, backlog };
+export const RUNS = { raw, dispatch, drain, latency, lanes, limits, start, idle, backlog };
 
 async function raw(bench, sizes, rep) {
   await bench.withDatabase(({ raw: spec }) =>
@@ -73,6 +73,28 @@ async function limits(bench, { limitJobs: jobs, limitHead: head }, rep) {
       ),
     );
   }
+}
+
+/** A fresh process of the command line each time: its worker alone, and under the supervisor. */
+async function start(bench, { starts }, rep) {
+  for (const kind of ['alone', 'supervised']) {
+    await bench.withDatabase(({ url: database }) =>
+      bench.row({ work: 'start', rep, kind }, () =>
+        runChild({ operation: 'start', database, kind, starts }, longMs),
+      ),
+    );
+  }
+}
+
+async function idle(bench, sizes, rep) {
+  const { idleWorkers: workers, idleProcesses: processes } = sizes;
+  const { idleRestMs: restMs, idleHeartbeatMs: heartbeatMs, idleWindowMs: windowMs } = sizes;
+  await bench.withDatabase(async ({ url: database }) => {
+    await runChild({ operation: 'load', database, jobs: 0 });
+    await bench.row({ work: 'idle', rep, workers, processes }, () =>
+      bench.rest(database, { workers, processes, restMs, heartbeatMs, windowMs }),
+    );
+  });
 }
 
 /** A plain drain beside it, so that its ratio is of a pair. */

@@ -5,9 +5,10 @@ import { openClient } from './client.mjs';
 const piece = 20_000;
 const warmUp = 50;
 
-/** Puts jobs in place for another measurement. */
+/** Puts the schema and jobs in place for another measurement. */
 export async function load({ database, from = 0, jobs }) {
   const { millrace, noop } = openClient(database);
+  await millrace.open();
   for (let start = from; start < from + jobs; start += piece) {
     const numbers = range(start, Math.min(piece, from + jobs - start));
     await millrace.dispatchMany(numbers.map((i) => ({ job: noop, input: payload(i) })));

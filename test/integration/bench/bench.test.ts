@@ -21,6 +21,8 @@ const works = [
   'latency',
   'lanes',
   'limits',
+  'start',
+  'idle',
   'backlog-pair',
   'backlog',
   'million',
@@ -81,6 +83,20 @@ describe('the benchmark', () => {
     expect(code).toBe(0);
     expect(out).toContain('says nothing of speed');
     expect(out).toContain('None was missing, none handled twice, none left over.');
+  });
+
+  it('prints a line and a table of workers that run, start and rest', { timeout: 180_000 }, async () => {
+    const { code, out, err } = await runBench(
+      ...['--quick', '--engine', 'sqlite-normal', '--work', 'lanes,start,idle'],
+    );
+    expect(err).not.toContain('FAILED');
+    expect(code).toBe(0);
+    for (const line of [/lanes .*p50 .*p95/, /start .*supervised .*p50/, /idle .*calls\/s/]) {
+      expect(err).toMatch(line);
+    }
+    for (const title of ['## Process lanes', '## Start to first job', '## Idle workers']) {
+      expect(out).toContain(title);
+    }
   });
 
   it('refuses what it does not know, with its usage', async () => {
