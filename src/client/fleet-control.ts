@@ -131,7 +131,8 @@ function resolveAudit(options: unknown): { limit: number; after: { atMs: number;
   }
   const position = typeof cursor === 'string' ? /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(cursor) : null;
   if (cursor !== undefined && position === null) {
-    problems.add(`option "cursor": expected what a page before had returned, got ${describeValue(cursor)}`);
+    const text = `option "cursor": expected what a page before had returned, got ${describeValue(cursor)}`;
+    problems.add(text, 'cursor-invalid');
   }
   problems.throwIfAny();
   const [, atMs, id] = position ?? [];

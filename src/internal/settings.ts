@@ -56,7 +56,7 @@ interface Given {
 /**
  * The settings in force: flag before environment before config before default.
  *
- * @throws MillraceError `settings-invalid` with every problem found, one a line;
+ * @throws MillraceError `settings-invalid` with every problem found: one in a sentence, more one a line;
  *   `details.problems` has them as a list
  */
 export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
@@ -104,10 +104,15 @@ function parse(name: SettingName, given: Given, problems: string[]): unknown {
     return setting.parse(given.raw, given.source !== 'config');
   } catch (error) {
     if (!isMillraceError(error)) throw error;
-    const isSecret = name === 'database';
-    problems.push(`${given.place}: ${isSecret ? `expected ${setting.expected}` : error.message}`);
+    const message = mayHoldSecret(name, given) ? `expected ${setting.expected}` : error.message;
+    problems.push(`${given.place}: ${message}`);
     return setting.default;
   }
+}
+
+/** An address has a password in it as a rule; one of nothing but blanks has none. */
+function mayHoldSecret(name: SettingName, { raw }: Given): boolean {
+  return name === 'database' && (typeof raw !== 'string' || raw.trim() !== '');
 }
 
 function unknownKeys({ flags, config }: SettingInputs): string[] {
@@ -150,15 +155,12 @@ function contradictions(values: SettingValues): string[] {
 }
 
 function settingsInvalid(problems: readonly string[]): MillraceError {
-  const head =
-    problems.length === 1 ? 'A setting cannot be used' : `${problems.length} settings cannot be used`;
-  return new MillraceError(
-    'settings-invalid',
-    `${head}:\n${problems.map((line) => `  ${line}`).join('\n')}`,
-    {
-      details: { problems: Object.freeze([...problems]) },
-    },
-  );
+  const [only = ''] = problems;
+  const list = problems.map((line) => `  ${line}`).join('\n');
+  const message = problems.length === 1 ? only : `${problems.length} settings cannot be used:\n${list}`;
+  return new MillraceError('settings-invalid', message, {
+    details: { problems: Object.freeze([...problems]) },
+  });
 }
 
 function ignored(sources: Partial<Record<SettingName, SettingSource>>): string[] {
