@@ -82,13 +82,13 @@ async function ignoreDatabase(file: string): Promise<'kept' | 'written'> {
 
 /** False when the file was there; then it is not touched. */
 async function writeNew(file: string, text: string): Promise<boolean> {
+  if (existsSync(file)) return false;
   try {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, text, { flag: 'wx' });
     return true;
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return false;
+    const { message } = error as Error;
     throw new MillraceError('usage-invalid', `init: ${file} cannot be written: ${message}`, { cause: error });
   }
 }
