@@ -31,5 +31,10 @@ export function settingFlags(
   flags: Readonly<Record<string, unknown>>,
   names: readonly SettingName[],
 ): Record<string, unknown> {
-  return Object.fromEntries(names.map((name) => [name, flags[name]]));
+  return Object.fromEntries(names.map((name) => [name, flags[keyOf(settingFlag(name))]]));
+}
+
+/** Under which commander hands out a flag. */
+function keyOf(flag: string): string {
+  return flag.slice(2).replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

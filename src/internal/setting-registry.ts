@@ -12,6 +12,7 @@ import {
   sizeSetting,
   textSetting,
 } from './setting-kinds.js';
+import { webAddressSetting } from './url-settings.js';
 
 const second = 1000;
 const minute = 60 * second;
@@ -376,6 +377,24 @@ export const settings = Object.freeze({
     unit: 'days',
     meaning: 'How long the log lines of jobs are kept.',
   }),
+  hubHost: textSetting({
+    env: 'HUB_HOST',
+    default: '127.0.0.1',
+    expected: 'an address of this machine such as 127.0.0.1, ::1 or 0.0.0.0',
+    meaning: 'On which address `millrace hub` listens.',
+  }),
+  hubPort: countSetting({
+    env: 'HUB_PORT',
+    default: 8000,
+    min: 0,
+    max: 65_535,
+    unit: 'count',
+    meaning: 'On which port `millrace hub` listens; 0 is any that is free.',
+  }),
+  hubAdvertiseUrl: webAddressSetting({
+    env: 'HUB_ADVERTISE_URL',
+    meaning: 'Where other hubs of the same database reach this one.',
+  }),
   logLevel: choiceSetting({
     env: 'MILLRACE_LOG_LEVEL',
     default: 'info',
@@ -417,8 +436,13 @@ export function resolvedName<Name extends SettingName>(name: Name): ResolvedName
   return `${name}${suffix}` as ResolvedName<Name>;
 }
 
+/** Flags that are not named as their setting is. */
+const ownFlags: Partial<Record<SettingName, string>> = { hubHost: '--host', hubPort: '--port' };
+
 /** The flag of a setting: `killGrace` is `--kill-grace`. */
 export function settingFlag(name: SettingName): string {
+  const own = ownFlags[name];
+  if (own !== undefined) return own;
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
