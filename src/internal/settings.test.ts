@@ -63,6 +63,9 @@ describe('resolveSettings', () => {
       resourceTimeHeadroomMs: 5_000,
       retentionDays: 7,
       logRetentionDays: 30,
+      hubHost: '127.0.0.1',
+      hubPort: 8000,
+      hubAdvertiseUrl: null,
       logLevel: 'info',
       logFormat: 'text',
     });
