@@ -262,6 +262,24 @@ export const errorCodes = {
     fix: 'Look at the cause; if the statement is ours, please report it.',
   },
 
+  // The hub.
+  'hub-unreachable': {
+    retryable: true,
+    meaning: 'No hub can be reached, or the connection to it ended during a call.',
+    fix: 'Check that a hub runs and that host, port and network are right; workers go on trying.',
+  },
+  'hub-refused': {
+    retryable: false,
+    meaning: 'The hub did not do what was asked of it; the message tells why.',
+    fix: 'Cure what the message names; where it names nothing, compare the versions of hub and worker.',
+  },
+  'needs-database': {
+    retryable: false,
+    meaning:
+      'This can only be done with the database, and the worker that was asked reaches it through a hub.',
+    fix: 'Run the job on a worker with a database, or do this without it: return the value, dispatch by the context.',
+  },
+
   // A transaction of the user's.
   'tx-invalid': {
     retryable: false,

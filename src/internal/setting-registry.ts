@@ -1,4 +1,5 @@
 import { budgetsSetting, labelsSetting } from './bound-settings.js';
+import { hubUrlSetting, secretSetting } from './link-settings.js';
 import { logLevels } from './logger.js';
 import { parseQueueSelection } from './queue-selection.js';
 import {
@@ -43,6 +44,15 @@ export const settings = Object.freeze({
     maxMs: hour,
     meaning:
       'How long one call may wait for the database, retries included, before it fails. A worker goes on trying after that.',
+  }),
+  hubUrl: hubUrlSetting({
+    env: 'HUB_URL',
+    meaning:
+      'Where workers get their jobs instead of from the database, as in ws://host:8000. Several, with commas: any of them will do, and a worker that lost one tries the next.',
+  }),
+  workerSecret: secretSetting({
+    env: 'WORKER_SECRET',
+    meaning: 'The token, of the role worker, by which a worker is known to its hub.',
   }),
   queue: queueSelectionSetting({
     env: 'MILLRACE_QUEUE',
@@ -274,7 +284,7 @@ export const settings = Object.freeze({
     max: 1_000_000_000,
     whole: true,
     meaning:
-      'After how many ended attempts `millrace work` drains and ends, so that a fresh process takes its place; 0 is never. auto: 1000, once the process is 10 minutes old.',
+      'After how many ended attempts `millrace work` drains and ends, so that a fresh process takes its place; 0 is never. auto: 1000, or 200 behind a hub, once the process is 10 minutes old.',
   }),
   workerMaxMemory: numberOrWordSetting({
     env: 'MILLRACE_WORKER_MAX_MEMORY',

@@ -20,6 +20,8 @@ describe('resolveSettings', () => {
     expect(values).toEqual({
       database: 'sqlite:millrace.db',
       databaseTimeoutMs: 30_000,
+      hubUrl: [],
+      workerSecret: '',
       staleReapMs: 300_000,
       reapIntervalMs: 60_000,
       reconnectGiveupMs: 0,
