@@ -1,8 +1,19 @@
 /** What the link carries about jobs, as it stands in a message. The same shapes as those of the storage seam. */
 import { z } from 'zod';
+import { isJobName, isQueueName, jobNameRule, queueNameRule } from '../internal/name-rule.js';
 
-const text = z.string();
+/** What some databases refuse: a refused text would keep its job from ever ending. */
+const unstorable = /[\0\p{Surrogate}]/u;
+export const storableText = z
+  .string()
+  .refine((value) => !unstorable.test(value), 'expected a text without NUL and lone surrogates');
+
+const text = storableText;
 const count = z.number().int().nonnegative();
+const jobName = z.string().refine(isJobName, `expected ${jobNameRule}`);
+const queueName = z.string().refine(isQueueName, `expected ${queueNameRule}`);
+/** Beyond any use, and within what the integers of every database hold. */
+const longestMs = 100_000_000_000_000;
 export const jobId = z.uuid();
 export const leaseToken = z.string().regex(/^[0-9a-f]{32}$/);
 export const incarnation = z.string().regex(/^[0-9a-f]{16}$/);
@@ -39,7 +50,7 @@ export const claimedJob = z.object({
   requires: z.array(text),
 });
 
-const delayMs = z.number().nonnegative();
+const delayMs = z.number().nonnegative().max(longestMs);
 
 /** How a lease ends. `died` is a lane that died under the job. */
 export const settlement = z.discriminatedUnion('kind', [
@@ -47,7 +58,7 @@ export const settlement = z.discriminatedUnion('kind', [
     ...lease.shape,
     kind: z.literal('completed'),
     result: text.nullable(),
-    outcome: z.literal('skipped').optional(),
+    outcome: z.literal('skipped').exactOptional(),
   }),
   z.object({ ...lease.shape, kind: z.literal('retry'), delayMs, errors: text }),
   z.object({
@@ -64,29 +75,37 @@ export const settlement = z.discriminatedUnion('kind', [
 
 export const settleOutcome = z.enum(['done', 'lease-lost', 'already-final']);
 
+const sometime = z.number().min(-longestMs).max(longestMs);
+
+const newJobLimit = z.object({
+  group: queueName,
+  key: text.min(1).max(191).nullable(),
+  max: z.number().int().min(1).max(1_000_000).nullable(),
+});
+
 export const newJob = z.object({
   id: jobId,
-  name: text,
-  queue: text,
+  name: jobName,
+  queue: queueName,
   payload: text,
   version: z.number().int().positive(),
-  tags: z.array(text).max(10),
+  tags: z.array(jobName).max(10),
   priority: z.number().int().min(-100).max(100),
-  due: z.union([z.object({ inMs: z.number() }), z.object({ atMs: z.number() })]),
+  due: z.union([z.object({ inMs: sometime }), z.object({ atMs: sometime })]),
   maxAttempts: z.number().int().positive(),
-  retentionMs: z.number().nonnegative().nullable(),
+  retentionMs: delayMs.nullable(),
   unique: z
     .object({
       key: text.max(191),
       scope: z.enum(['waiting', 'active', 'period']),
-      periodMs: z.number().nonnegative(),
+      periodMs: delayMs,
     })
     .nullable(),
   idempotency: z.object({ key: text.max(191), inputHash: text }).nullable(),
   after: z.object({ ids: z.array(jobId), onFailure: z.enum(['bury', 'cancel', 'run']) }).nullable(),
-  limit: jobLimit.nullable(),
+  limit: newJobLimit.nullable(),
   cost: z.number().int().min(1).max(1_000_000),
-  requires: z.array(text).max(10),
+  requires: z.array(queueName).max(10),
 });
 
 export const enqueueOutcome = z.object({
@@ -97,7 +116,8 @@ export const enqueueOutcome = z.object({
 export const logLine = z.object({
   id: jobId,
   token: leaseToken,
-  seq: count,
+  /** Counts up from 1 within the lease. */
+  seq: z.number().int().positive(),
   kind: z.enum(['log', 'progress']),
   level: z.enum(['debug', 'info', 'warn', 'error']),
   text,

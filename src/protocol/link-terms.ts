@@ -3,6 +3,9 @@
 /** Asked for and answered in the handshake; any other is refused there. */
 export const linkProtocol = 'millrace.v1';
 
+/** What a worker id may be made of. */
+export const workerIdPattern = /^[A-Za-z0-9_.:-]{1,100}$/;
+
 /** Path of the link of one worker. */
 export const linkPath = (workerId: string): string => `/workers/${encodeURIComponent(workerId)}/link`;
 
@@ -56,3 +59,17 @@ export type CloseCode = (typeof closeCodes)[keyof typeof closeCodes];
 
 /** Of these a person must be told; waiting cures nothing. */
 export const finalCloseCodes: ReadonlySet<number> = new Set([closeCodes.unauthorized, closeCodes.version]);
+
+/** Codes of `failed` that the link itself has; all others are those of `MillraceError`. None of them is retryable. */
+export const linkFailures = {
+  /** Not JSON, not an object, binary, or a field that is missing, of another type or beyond its limit. */
+  invalid: 'message-invalid',
+  /** A type that this hub does not know. */
+  unknown: 'unknown-message',
+  /** A second `hello` after the welcome. */
+  outOfOrder: 'out-of-order',
+} as const;
+
+/** Messages that a hub can't use, within `badWindowMs`, before it closes with 4429. */
+export const mostBadMessages = 100;
+export const badWindowMs = 10_000;

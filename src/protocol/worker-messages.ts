@@ -8,12 +8,13 @@ import {
   newJob,
   profileNote,
   settlement,
+  storableText,
   take,
   want,
 } from './job-shapes.js';
 import { mostRows } from './link-terms.js';
 
-const text = z.string();
+const text = storableText;
 const count = z.number().int().nonnegative();
 /** Rises within a connection. */
 const id = z.number().int().positive();
@@ -55,7 +56,7 @@ export const hello = z.object({
   type: z.literal('hello'),
   id,
   /** Of the worker role; left out where the hub knows none. Never in the address. */
-  token: text.max(200).optional(),
+  token: z.string().max(200).optional(),
   /** New at each boot of the worker, the same at each reconnect. */
   incarnation,
   /** An earlier incarnation of this worker id that has ended for sure: its leases are taken back now. */
