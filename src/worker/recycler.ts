@@ -8,11 +8,11 @@
  * What it does not promise: that the share is kept while the database answers nobody, or after the longest wait; a worker
  * that is too big must not wait for ever.
  */
-import { decideRecycle, type RecycleFacts, type RecycleRules, recycleTurns } from '../core/recycle.js';
-import { sha256Hex } from '../internal/hash.js';
+import { decideRecycle, type RecycleFacts, type RecycleRules } from '../core/recycle.js';
 import type { Logger } from '../internal/logger.js';
 import type { Storage } from '../storage/storage.js';
 import { monotonicMs } from './monotonic.js';
+import { absentMs, takeTurn, turnMs } from './recycle-turns.js';
 
 export interface RecyclerOptions {
   readonly storage: Storage;
@@ -30,10 +30,6 @@ export interface RecycleWish {
   readonly text: string;
 }
 
-/** Long enough for jobs to end; extended while the worker drains. */
-const turnMs = 5 * 60_000;
-/** After which the turn of a worker that never came back is free. */
-const absentMs = 30_000;
 const longestWaitMs = 15 * 60_000;
 const askEveryMs = 1_000;
 
@@ -76,13 +72,9 @@ export class Recycler {
     this.#askedAtMs = monotonicMs();
     const isLate = monotonicMs() - this.#waitingSinceMs >= longestWaitMs;
     try {
-      const turns = await this.#turns();
-      for (const turn of turns) {
-        if (!(await this.#options.storage.takeDuty(turn, this.#options.workerId, turnMs))) continue;
-        this.#turn = turn;
-        break;
-      }
-      if (this.#turn === null && !isLate) this.#noteWait(wish, turns.length);
+      const { turn, turns } = await takeTurn(this.#options.storage, this.#options, turnMs);
+      this.#turn = turn;
+      if (turn === null && !isLate) this.#noteWait(wish, turns);
     } catch (error) {
       this.#options.logger.debug('recycle: could not ask for a turn', { error });
     } finally {
@@ -100,15 +92,6 @@ export class Recycler {
     this.#options.logger.info(`recycle: ${text}, waiting for its turn`, { turns });
   }
 
-  async #turns(): Promise<string[]> {
-    const { storage, queues, ttlMs } = this.#options;
-    const list = queues.join(',');
-    const live = (await storage.workers()).filter(
-      (worker) => !worker.gone && worker.silentForMs < ttlMs && worker.queues.join(',') === list,
-    );
-    return turnNames(queues, recycleTurns(live.length));
-  }
-
   async #extend(ms: number): Promise<void> {
     this.#askedAtMs = monotonicMs();
     try {
@@ -118,18 +101,4 @@ export class Recycler {
       this.#options.logger.debug('recycle: could not keep the turn', { error });
     }
   }
-}
-
-/** The worker is back: others may go. */
-export async function returnTurns(
-  storage: Storage,
-  { workerId, queues }: { readonly workerId: string; readonly queues: readonly string[] },
-): Promise<void> {
-  const live = (await storage.workers()).length;
-  for (const turn of turnNames(queues, recycleTurns(live))) await storage.releaseDuty(turn, workerId);
-}
-
-function turnNames(queues: readonly string[], count: number): string[] {
-  const list = sha256Hex(queues.join(',')).slice(0, 16);
-  return Array.from({ length: count }, (_, index) => `recycle:${list}:${index + 1}`);
 }

@@ -66,9 +66,9 @@ export async function registerPatiently(options: RegistrationOptions): Promise<R
   }
 }
 
-/** A failure leaves them to lapse, as if nothing were known. */
-async function takeBackLeases(
-  { storage, leaseMs, logger }: RegistrationOptions,
+/** What an incarnation held when it ended is taken back. A failure leaves them to lapse, as if nothing were known. */
+export async function takeBackLeases(
+  { storage, leaseMs, logger }: Pick<RegistrationOptions, 'storage' | 'leaseMs' | 'logger'>,
   ended: string,
 ): Promise<void> {
   try {
