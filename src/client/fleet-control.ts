@@ -91,8 +91,9 @@ function parseWorkerId(id: unknown): string {
   );
 }
 
-function resolveOperator(options: unknown): { actor: string; source: string } {
-  const problems = new OptionProblems('options of a worker’s operator');
+/** @throws MillraceError `option-invalid`, `option-unknown` */
+export function resolveOperator(options: unknown): { actor: string; source: string } {
+  const problems = new OptionProblems('options of an operator');
   const given = problems.takeObject(options);
   problems.checkKeys(given, ['actor', 'source']);
   const text = (name: 'actor' | 'source', fallback: () => string): string => {

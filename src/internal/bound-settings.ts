@@ -46,6 +46,35 @@ export function budgetsSetting({ env, meaning }: Described): Setting<CostBudgets
   };
 }
 
+const noHosts: readonly string[] = Object.freeze([]);
+const mostHosts = 100;
+
+/** Names of hosts, each with or without a port, with commas or as a list. */
+export function hostsSetting({ env, meaning }: Described): Setting<readonly string[], 'list'> {
+  const expected = `none, or names of hosts as in jobs.example.com,hub:8000, at most ${mostHosts}`;
+  return {
+    env,
+    meaning,
+    default: noHosts,
+    unit: 'list',
+    expected,
+    format: (hosts) => hosts.join(',') || none,
+    parse(raw) {
+      if (isNone(raw)) return noHosts;
+      const given: unknown = typeof raw === 'string' ? raw.split(',').map((host) => host.trim()) : raw;
+      const isSound =
+        Array.isArray(given) &&
+        given.length <= mostHosts &&
+        given.every(
+          (host) =>
+            typeof host === 'string' && /^(\[[0-9a-fA-F:.]+\]|[\w-]+(\.[\w-]+)*)(:\d{1,5})?$/.test(host),
+        );
+      if (!isSound) throw refused(expected, raw);
+      return Object.freeze(given.map((host: string) => host.toLowerCase()));
+    },
+  };
+}
+
 /** The labels of a worker, with commas or as a list. */
 export function labelsSetting({ env, meaning }: Described): Setting<readonly string[], 'list'> {
   const expected = `none, or labels as in gpu,eu: each ${queueNameRule}, at most ${mostLabels}`;

@@ -315,6 +315,54 @@ export const errorCodes = {
     fix: 'Look at the cause, cure it and run millrace migrate again; it goes on where it stopped.',
   },
 
+  // Who may use a hub.
+  unauthorized: {
+    retryable: false,
+    meaning: 'A hub was asked without a token, or with one that is unknown, revoked or expired.',
+    fix: 'Make a token by "millrace token create" and send it as Authorization: Bearer; a worker has it in WORKER_SECRET.',
+  },
+  forbidden: {
+    retryable: false,
+    meaning: 'The token is good, but its role does not allow this.',
+    fix: 'Use a token of the role that the message names.',
+  },
+  'host-refused': {
+    retryable: false,
+    meaning: 'A hub was asked under a name that it does not know as its own.',
+    fix: 'Add the name to HUB_ALLOWED_HOSTS of the hub, or ask it under one of its own.',
+  },
+  'origin-refused': {
+    retryable: false,
+    meaning: 'A page of another site tried to change something on a hub, or to open a socket to it.',
+    fix: 'Use the page of the hub itself; where a proxy gives the hub another name, add that name to HUB_ALLOWED_HOSTS.',
+  },
+  'token-in-url': {
+    retryable: false,
+    meaning: 'A token was sent in an address, where logs and histories keep it.',
+    fix: 'Revoke that token, and send the next one as Authorization: Bearer.',
+  },
+  'media-type-unsupported': {
+    retryable: false,
+    meaning: 'A request that changes something had a body that is not declared as JSON.',
+    fix: 'Send the header Content-Type: application/json.',
+  },
+  'rate-limited': {
+    retryable: true,
+    meaning: 'More requests, connections or wrong tokens came from one address or token than a hub takes.',
+    fix: 'Wait as long as Retry-After says; HUB_RATE_LIMIT and HUB_MAX_CONNECTIONS move the limits.',
+  },
+  'tokens-missing': {
+    retryable: false,
+    meaning:
+      'A hub was to listen beyond this machine while there is no token, so anybody could have used it.',
+    fix: 'Create a token by "millrace token create --role admin --name <who>", or listen on 127.0.0.1.',
+  },
+  'token-not-found': {
+    retryable: false,
+    meaning: 'There is no token with this id.',
+    fix: 'List the tokens; the id is the part between mr_ and the second _.',
+  },
+
   // This machine, and ourselves.
   internal: {
     retryable: false,

@@ -1,5 +1,6 @@
 import { describeFailure } from './failure.js';
 import { printable, printableJson } from './printable.js';
+import { maskTokens } from './token-text.js';
 
 /** Facts that go with a log line. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -139,10 +140,11 @@ const secretParameterPattern = /([?&](?:password|passwd|pwd|token|secret|sslpass
 
 /**
  * The text with the password of every address in it replaced by `***`, also one that contains an
- * unescaped `@` or `/`, and those given as query parameters. Everything else is left as it was; in
+ * unescaped `@` or `/`, those given as query parameters, and the secret of every token. Everything else is left as it was; in
  * doubt more is masked rather than less.
  */
-export function maskUrl(text: string): string {
+export function maskUrl(given: string): string {
+  const text = maskTokens(given);
   if (!text.includes('://') && !text.includes('=')) return text;
   return text
     .replace(databaseUserInfoPattern, '$1:***@')

@@ -1,4 +1,4 @@
-import { budgetsSetting, labelsSetting } from './bound-settings.js';
+import { budgetsSetting, hostsSetting, labelsSetting } from './bound-settings.js';
 import { hubUrlSetting, secretSetting } from './link-settings.js';
 import { logLevels } from './logger.js';
 import { parseQueueSelection } from './queue-selection.js';
@@ -404,6 +404,29 @@ export const settings = Object.freeze({
   hubAdvertiseUrl: webAddressSetting({
     env: 'HUB_ADVERTISE_URL',
     meaning: 'Where other hubs of the same database reach this one.',
+  }),
+  hubAllowedHosts: hostsSetting({
+    env: 'HUB_ALLOWED_HOSTS',
+    meaning:
+      'Names under which a hub answers beside those of this machine and the one it listens on, as in jobs.example.com: of a proxy, of a service in a network of containers. Pages of these names may also change things.',
+  }),
+  hubRateLimit: numberOrWordSetting({
+    env: 'HUB_RATE_LIMIT',
+    default: 1000,
+    word: 'none',
+    min: 1,
+    max: 1_000_000,
+    whole: true,
+    meaning:
+      'How many requests a second a hub takes from one address, and with one token; twice as many at once after a pause.',
+  }),
+  hubMaxConnections: countSetting({
+    env: 'HUB_MAX_CONNECTIONS',
+    default: 1000,
+    min: 1,
+    max: 1_000_000,
+    unit: 'count',
+    meaning: 'How many connections a hub takes from one address, and sockets with one token.',
   }),
   logLevel: choiceSetting({
     env: 'MILLRACE_LOG_LEVEL',

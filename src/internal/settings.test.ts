@@ -68,6 +68,9 @@ describe('resolveSettings', () => {
       hubHost: '127.0.0.1',
       hubPort: 8000,
       hubAdvertiseUrl: null,
+      hubAllowedHosts: [],
+      hubRateLimit: 1000,
+      hubMaxConnections: 1000,
       logLevel: 'info',
       logFormat: 'text',
     });
