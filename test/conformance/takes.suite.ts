@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Take } from '../../src/storage/claimed-job.js';
-import { type Stage, sorted } from './stage.js';
+import { HOUR, type Stage, sorted } from './stage.js';
 
 export function takesSuite(stage: Stage): void {
   const take = (queues: string | string[], names: string[], limit: number, start = limit): Take => ({
@@ -40,6 +40,18 @@ export function takesSuite(stage: Stage): void {
     for (const queue of queues) ids.set(queue, await stage.add(queue));
     const takes = [take([d, b], ['work'], 5), take([c, a], ['work'], 5)];
     expect(await stage.claimIds([], { takes })).toEqual([d, b, c, a].map((queue) => ids.get(queue)));
+  });
+
+  test('a buffer is filled past a line of which one job was started, also where there are many lines', async () => {
+    const [lined, plain] = [stage.queue(), stage.queue()];
+    for (let cost = 2; cost <= 14; cost += 1) await stage.add(lined, { cost, due: { inMs: HOUR } });
+    const bounded = await stage.add(lined, { cost: 20 });
+    const ordinary = await stage.add(plain);
+    const claimed = await stage.claim([], { takes: [take([lined, plain], ['work'], 2, 1)] });
+    expect(claimed.map(({ id, started }) => [id, started])).toEqual([
+      [bounded, true],
+      [ordinary, false],
+    ]);
   });
 
   test('takes share limits and budgets', async () => {

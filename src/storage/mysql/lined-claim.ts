@@ -135,8 +135,7 @@ class LinedClaim {
       }
       head = [];
       const { statements, isCut } = this.#take(springs);
-      if (round === mostRounds || !this.#prepared.takes.some((_, take) => this.#roomIn(take) > 0))
-        return this.#finish(statements);
+      if (round === mostRounds || !this.#wantsMore(isCut)) return this.#finish(statements);
       if (!isCut && !isFresh) {
         await this.#surveyAnew();
         isFresh = true;
@@ -145,6 +144,13 @@ class LinedClaim {
       if (lanes.length === 0) return this.#finish(statements);
       if (statements.length > 0) await this.#tx.send(...statements);
     }
+  }
+
+  /** Also where only a buffer has room: past a lane of which too little was read there may be more for it. */
+  #wantsMore(isCut: boolean): boolean {
+    return this.#prepared.takes.some(
+      (_, take) => this.#roomIn(take) > 0 || (isCut && this.#placesIn(take) > 0),
+    );
   }
 
   async #surveyAnew(): Promise<void> {
