@@ -64,7 +64,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
   const stop = new StopWatch(worker, logger);
   let recovered: RescueReport | null = null;
   try {
-    pool?.member.follow(worker, (reason) => stop.drain(reason));
+    pool?.member.follow(worker, client, (reason) => stop.drain(reason));
     if (bounds !== undefined) {
       worker.setBounds(bounds);
       recovered = await client.recover();

@@ -68,6 +68,11 @@ export class Herd implements AsyncDisposable {
   /** Lets those who live end in good order. */
   async stop(): Promise<void> {
     const living = this.#living();
+    // One that has only just been born knows no signal yet.
+    await waitFor(() => living.every((member) => member.output.includes('ready\n') || hasEnded(member)), {
+      describe: 'the workers to run before they are stopped',
+      deadlineMs: 30_000,
+    });
     for (const { process } of living) process.kill('SIGTERM');
     await waitFor(() => this.#members.every(hasEnded), {
       describe: 'the workers to stop',

@@ -2,6 +2,7 @@
  * A worker process's side of its pool: it tells the supervisor what it found in the config and how it does, and is told when
  * the pool shrinks. Without a supervisor there is none.
  */
+import type { Millrace } from '../../client/millrace.js';
 import type { Worker } from '../worker.js';
 import {
   type PoolDownMessage,
@@ -21,6 +22,7 @@ export function poolPlace(env: Readonly<Record<string, string | undefined>>): Po
 
 export class PoolMember implements Disposable {
   #timer: NodeJS.Timeout | null = null;
+  #unfollow: () => void = () => undefined;
   #onDrain: ((reason: string) => void) | null = null;
 
   /** The first message: what the pool is to be. */
@@ -31,8 +33,8 @@ export class PoolMember implements Disposable {
     process.channel?.unref();
   }
 
-  /** Tells of this worker until it is disposed of. */
-  follow(worker: Worker, onDrain: (reason: string) => void): void {
+  /** Tells of this worker until it is disposed of: each second, and at once when its state has changed. */
+  follow(worker: Worker, events: Pick<Millrace, 'on'>, onDrain: (reason: string) => void): void {
     this.#onDrain = onDrain;
     const tell = (): void => {
       const { id: workerId, lifecycle: state, running, lanes, counts } = worker;
@@ -41,6 +43,7 @@ export class PoolMember implements Disposable {
       this.#send({ type: 'status', status });
     };
     this.#timer = setInterval(tell, statusEveryMs);
+    this.#unfollow = events.on('worker:state', tell);
     tell();
   }
 
@@ -50,6 +53,7 @@ export class PoolMember implements Disposable {
 
   [Symbol.dispose](): void {
     if (this.#timer !== null) clearInterval(this.#timer);
+    this.#unfollow();
     process.off('message', this.#take);
   }
 
