@@ -4,7 +4,7 @@ import { formatDuration } from '../internal/duration.js';
 import { isMillraceError, MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
 import { dependencyOrder } from './dependency-sort.js';
-import { type Dispatcher, refusal } from './dispatch.js';
+import { type Dispatcher, type ForeignFacts, refusal } from './dispatch.js';
 import { asyncSchema, enqueueWithinSync, queueWithin, txOf } from './dispatch-within.js';
 import type { JobDefinition } from './job-definition.js';
 import type { JobHandle } from './job-handle.js';
@@ -17,6 +17,7 @@ export interface DispatchEntry {
   readonly job: JobDefinition | string;
   readonly input?: unknown;
   readonly options?: object | undefined;
+  readonly facts?: ForeignFacts | undefined;
 }
 
 export interface BulkOptions {
@@ -242,7 +243,7 @@ function checkEntry(entry: unknown, dispatcher: Dispatcher): MaybePromise<Checke
       `expected { job, input, options }, got ${describeValue(entry)}`,
     );
   }
-  const { job, input, options } = entry as DispatchEntry;
+  const { job, input, options, facts } = entry as DispatchEntry;
   if (txOf(options) !== undefined) {
     throw new MillraceError(
       'option-invalid',
@@ -250,8 +251,8 @@ function checkEntry(entry: unknown, dispatcher: Dispatcher): MaybePromise<Checke
     );
   }
   const target = dispatcher.find(job);
-  const isPlain = options === undefined && isPlainTemplate(target.template);
-  return isPlain ? dispatcher.prepareText(target, input) : dispatcher.prepare(job, input, options);
+  const isPlain = options === undefined && facts === undefined && isPlainTemplate(target.template);
+  return isPlain ? dispatcher.prepareText(target, input) : dispatcher.prepare(job, input, { options, facts });
 }
 
 function notEntries(got: unknown): MillraceError {

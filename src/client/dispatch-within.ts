@@ -45,7 +45,7 @@ export function dispatchSync(
   access: StorageAccess,
   [job, input, options]: [job: JobDefinition | string, input: unknown, options: object],
 ): JobHandle {
-  const prepared = dispatcher.prepare(job, input, options);
+  const prepared = dispatcher.prepare(job, input, { options });
   if (prepared instanceof Promise) {
     // Its refusal, if it is one, is not what this is about.
     prepared.catch(() => undefined);

@@ -24,6 +24,13 @@ export interface DispatcherOptions {
   readonly costs: CostWatch;
 }
 
+/** What a dispatch on behalf of another client says of the job beyond options: facts of that client's definition. */
+export interface ForeignFacts {
+  /** Of the payload; where it is not that of the definition here, no schema here is asked. */
+  readonly version?: number | undefined;
+  readonly retentionMs?: number | undefined;
+}
+
 /** Turns what a caller gives into jobs, and what storage answers into handles. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -38,11 +45,16 @@ export class Dispatcher {
     this.#isClosed = true;
   }
 
-  dispatch(job: JobDefinition | string, input: unknown, options?: object): Promise<JobHandle> {
+  dispatch(
+    job: JobDefinition | string,
+    input: unknown,
+    options?: object,
+    facts?: ForeignFacts,
+  ): Promise<JobHandle> {
     if (options !== undefined && txOf(options) !== undefined)
       return this.#dispatchWithin(job, input, options);
     try {
-      const prepared = this.prepare(job, input, options);
+      const prepared = this.prepare(job, input, { options, facts });
       return prepared instanceof Promise
         ? prepared.then((ready) => this.#send(ready, options))
         : this.#send(prepared, options);
@@ -56,8 +68,16 @@ export class Dispatcher {
    *
    * @throws MillraceError for options and inputs that can't be
    */
-  prepare(job: JobDefinition | string, input: unknown, options?: object): MaybePromise<NewJob> {
-    const { definition, template } = this.find(job);
+  prepare(
+    job: JobDefinition | string,
+    input: unknown,
+    {
+      options,
+      facts = {},
+    }: { readonly options?: object | undefined; readonly facts?: ForeignFacts | undefined },
+  ): MaybePromise<NewJob> {
+    const found = this.find(job);
+    const { template, definition } = withFacts(found, facts);
     const resolved = options === undefined ? undefined : resolveDispatch(options, template);
     const payload = encodeInput(definition, input, this.#options.maxPayloadBytes);
     const build = (text: string): NewJob =>
@@ -102,7 +122,7 @@ export class Dispatcher {
 
   async #dispatchWithin(job: JobDefinition | string, input: unknown, options: object): Promise<JobHandle> {
     const queue = await queueWithin(this.#options.access, txOf(options));
-    const prepared = await this.prepare(job, input, options);
+    const prepared = await this.prepare(job, input, { options });
     const [outcome] = await queue.enqueue([prepared]);
     return this.handleWithin(prepared, outcome as EnqueueOutcome);
   }
@@ -127,6 +147,20 @@ export class Dispatcher {
       line.add(waiting);
     });
   }
+}
+
+function withFacts(job: DispatchableJob, { version, retentionMs }: ForeignFacts): DispatchableJob {
+  if (version === undefined && retentionMs === undefined) return job;
+  const { definition, template } = job;
+  const isOtherVersion = version !== undefined && version !== template.version;
+  return {
+    definition: isOtherVersion ? { ...definition, inputSchema: undefined } : definition,
+    template: {
+      ...template,
+      ...(version === undefined ? {} : { version }),
+      ...(retentionMs === undefined ? {} : { retentionMs }),
+    },
+  };
 }
 
 function refuseRefused(job: NewJob, outcome: EnqueueOutcome): void {

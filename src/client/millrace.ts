@@ -32,6 +32,7 @@ import {
   type SyncTransactionOption,
   type TransactionOption,
 } from './control.js';
+import type { ForeignFacts } from './dispatch.js';
 import { type DispatchEntry, dispatchMany, dispatchManySync, dispatchManyWithin } from './dispatch-many.js';
 import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.js';
 import { type EditContext, type EditOptions, resolveEdit } from './edit-options.js';
@@ -71,6 +72,16 @@ export interface MillraceInternals {
   readonly settings: SettingValues;
   readonly logger: Logger;
   readonly events: TypedEvents<MillraceEvents>;
+  /** Dispatches on behalf of a client elsewhere, which knows more of its jobs than options can say. */
+  dispatchFor(entry: ForeignEntry): Promise<JobHandle>;
+  dispatchManyFor(entries: readonly ForeignEntry[]): Promise<JobHandle[]>;
+}
+
+/** A job of a client elsewhere. */
+export interface ForeignEntry extends ForeignFacts {
+  readonly name: string;
+  readonly input: unknown;
+  readonly options: object;
 }
 
 /**
@@ -501,8 +512,17 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
 
   /** For what is built around a client; may change with any version. */
   get internals(): MillraceInternals {
-    const { access, definitions, settings, logger, events } = this.#core;
-    return { storage: () => access.get(), definitions: definitions.runnable, settings, logger, events };
+    const { access, definitions, settings, logger, events, dispatcher } = this.#core;
+    return {
+      storage: () => access.get(),
+      definitions: definitions.runnable,
+      settings,
+      logger,
+      events,
+      dispatchFor: ({ name, input, options, ...facts }) =>
+        this.#isClosed ? Promise.reject(closedError()) : dispatcher.dispatch(name, input, options, facts),
+      dispatchManyFor: (entries) => this.#dispatchManyFor(entries),
+    };
   }
 
   get #editContext(): EditContext {
@@ -521,6 +541,12 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     if (tx !== undefined) return dispatchManyWithin(entries, { access, dispatcher, tx });
     const timeoutMs = options.dispatchTimeoutMs;
     return dispatchMany(entries, { access, dispatcher, timeoutMs, random: Math.random });
+  }
+
+  #dispatchManyFor(entries: readonly ForeignEntry[]): Promise<JobHandle[]> {
+    if (this.#isClosed) return Promise.reject(closedError());
+    const jobs = entries.map(({ name, input, options, ...facts }) => ({ job: name, input, options, facts }));
+    return this.#core.track(this.#dispatchMany(jobs));
   }
 
   #workerHost(): WorkerHost {

@@ -148,6 +148,44 @@ export const errorCodes = {
     fix: 'Stop its process, or drain it; only a worker that is shown as offline can be forgotten.',
   },
 
+  'unique-key-held': {
+    retryable: false,
+    meaning: 'The job cannot be retried, since another job holds its unique key.',
+    fix: 'Wait for that job to end, or cancel it; then retry.',
+  },
+
+  // The HTTP API of a hub.
+  'request-invalid': {
+    retryable: false,
+    meaning: 'A request to the hub cannot be read, or does not have the shape that its route asks for.',
+    fix: 'Correct what the list of problems names; /docs on the hub shows every route with its shapes.',
+  },
+  'request-too-large': {
+    retryable: false,
+    meaning: 'The body of a request to the hub is larger than the limit.',
+    fix: 'Send fewer jobs at once, or keep the data in a file or a table and send a reference to it.',
+  },
+  'content-type-unsupported': {
+    retryable: false,
+    meaning: 'A request that changes something did not say that its body is JSON.',
+    fix: 'Send the header: Content-Type: application/json.',
+  },
+  'route-unknown': {
+    retryable: false,
+    meaning: 'The hub has nothing at this address.',
+    fix: 'Look at /docs on the hub for the addresses there are.',
+  },
+  'method-not-allowed': {
+    retryable: false,
+    meaning: 'The address exists, but not with this method.',
+    fix: 'Use one of the methods that the header Allow names.',
+  },
+  'hub-busy': {
+    retryable: true,
+    meaning: 'The hub does as much of this at once as it may.',
+    fix: 'Try again after the time in the header Retry-After.',
+  },
+
   // What became of an awaited job or of a call.
   'job-failed': {
     retryable: false,
