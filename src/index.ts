@@ -30,7 +30,7 @@ export type {
   JobOptionsWithSchema,
 } from './client/job-options.js';
 export type { InputOf, OutputOfJob, WaitOptions } from './client/job-types.js';
-export type { Job, JobListing, JobLogLine } from './client/job-view.js';
+export type { FailedParent, Job, JobListing, JobLogLine } from './client/job-view.js';
 export type { JobsWhere, Moment } from './client/jobs-where.js';
 export type { Jsonified } from './client/jsonified.js';
 export type { DispatchLimit, LimitOption } from './client/limit-option.js';

@@ -6,9 +6,9 @@ import type { LimitState } from '../storage/job-limit.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { Storage } from '../storage/storage.js';
 import { parseJobId } from './control.js';
+import { surroundingsOf } from './job-surroundings.js';
 import { type Job, type JobListing, type JobLogLine, toJob, toListing, toLogLine } from './job-view.js';
 import { filterOf, type JobsWhere, type ResolvedWhere, resolveWhere, whereKeys } from './jobs-where.js';
-import { lastProgress } from './last-progress.js';
 import { OptionProblems } from './option-problems.js';
 import { toWorkerListing, type WorkerListing } from './worker-view.js';
 
@@ -53,7 +53,7 @@ export class Inspector {
     const jobId = parseJobId(id);
     const storage = await this.#storage();
     const record = await storage.job(jobId);
-    return record === null ? null : toJob(record, await lastProgress(storage, record));
+    return record === null ? null : toJob(record, await surroundingsOf(storage, record));
   }
 
   async jobs(options: JobsOptions = {}): Promise<JobsPage> {

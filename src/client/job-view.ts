@@ -40,6 +40,18 @@ export interface JobLogLine {
   readonly text: string;
 }
 
+/** A job that did not complete. */
+export interface FailedParent {
+  readonly id: string;
+  readonly status: 'buried' | 'cancelled';
+}
+
+/** What of the view of a job does not stand in its row. */
+export interface JobSurroundings {
+  readonly progress: JobProgress | null;
+  readonly failedParents: readonly FailedParent[];
+}
+
 /** A job with all that is known of it. */
 export interface Job<Result = unknown> extends JobListing {
   readonly input: unknown;
@@ -67,6 +79,11 @@ export interface Job<Result = unknown> extends JobListing {
   readonly alone: boolean;
   /** Ids of the jobs it waits for. */
   readonly waitsFor: readonly string[];
+  /**
+   * Those of the jobs it waited for that did not complete, where it ended since one of them did not; without those that are
+   * no longer kept.
+   */
+  readonly failedParents: readonly FailedParent[];
   /** How many of its group (and key) may run at once; null when it has no limit. */
   readonly limit: JobLimit | null;
   /** Its weight against budgets. */
@@ -95,7 +112,7 @@ export function toListing(summary: JobSummary): JobListing {
   };
 }
 
-export function toJob(record: JobRecord, progress: JobProgress | null): Job {
+export function toJob(record: JobRecord, { progress, failedParents }: JobSurroundings): Job {
   const { outcome, reason, stopRequest, uniqueKey, retentionMs, alone, waitsFor, limit, cost, requires } =
     record;
   return {
@@ -113,6 +130,7 @@ export function toJob(record: JobRecord, progress: JobProgress | null): Job {
     retentionMs,
     alone,
     waitsFor,
+    failedParents,
     limit,
     cost,
     requires,

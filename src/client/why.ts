@@ -6,8 +6,8 @@ import type { JobRecord } from '../storage/job-record.js';
 import type { Storage } from '../storage/storage.js';
 import type { WorkerRecord } from '../storage/worker-record.js';
 import { parseJobId } from './control.js';
-import { type Job, toJob } from './job-view.js';
-import { lastProgress } from './last-progress.js';
+import { surroundingsOf } from './job-surroundings.js';
+import { type Job, type JobSurroundings, toJob } from './job-view.js';
 import type { JobProgress } from './progress-watcher.js';
 import { boundsOf } from './why-bounds.js';
 import { textsOf } from './why-worker.js';
@@ -37,9 +37,9 @@ const longestMessage = 300;
 export async function explain(storage: Storage, id: string, settings: SettingValues): Promise<Why | null> {
   const record = await storage.job(parseJobId(id));
   if (record === null) return null;
-  const progress = await lastProgress(storage, record);
-  const reasons = whyReasons(await factsOf(storage, record, { settings, progress }));
-  return { job: toJob(record, progress), reasons: reasons.map(toWhyReason) };
+  const surroundings = await surroundingsOf(storage, record);
+  const reasons = whyReasons(await factsOf(storage, record, { settings, ...surroundings }));
+  return { job: toJob(record, surroundings), reasons: reasons.map(toWhyReason) };
 }
 
 function toWhyReason({ code, sentence, numbers, nextChangeAtMs }: Reason): WhyReason {
@@ -49,7 +49,7 @@ function toWhyReason({ code, sentence, numbers, nextChangeAtMs }: Reason): WhyRe
 async function factsOf(
   storage: Storage,
   record: JobRecord,
-  { settings, progress }: { readonly settings: SettingValues; readonly progress: JobProgress | null },
+  { settings, progress, failedParents }: JobSurroundings & { readonly settings: SettingValues },
 ): Promise<WhyFacts> {
   const workers = await storage.workers();
   const holder = workers.find(({ id }) => id === record.workerId);
@@ -59,6 +59,7 @@ async function factsOf(
     bounds: await boundsOf(storage, record, settings),
     isQueuePaused: record.status === 'pending' && (await storage.pausedQueues()).includes(record.queue),
     waitsFor: await parentsOf(storage, record),
+    failedParents,
     ahead: record.status === 'pending' ? await storage.ahead(record.id) : null,
     workers: workers.flatMap((worker) => liveWorker(worker, settings)),
     holderSilentForMs: holder?.silentForMs ?? null,

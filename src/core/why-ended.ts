@@ -4,7 +4,14 @@ import type { Reason, WhyFacts, WhyJob } from './why-facts.js';
 export function endedReasons(facts: WhyFacts): Reason[] {
   const { job, nowMs, keptForMs } = facts;
   const endedForMs = nowMs - (job.finishedAtMs ?? nowMs);
-  const { code, sentence, numbers = {} } = endingOf(job, `${spell(endedForMs)} ago`);
+  const ago = `${spell(endedForMs)} ago`;
+  const {
+    code,
+    sentence,
+    numbers = {},
+  } = job.reason === 'parent-failed' && job.status !== 'completed'
+    ? parentFailed(facts, ago)
+    : endingOf(job, ago);
   const isKept = keptForMs !== null && job.finishedAtMs !== null;
   return [
     {
@@ -49,8 +56,6 @@ function burialOf(job: WhyJob, ago: string): Ending {
   switch (reason) {
     case 'operator':
       return { code: 'buried-by-operator', sentence: `An operator buried it ${ago}. ${retry}` };
-    case 'parent-failed':
-      return parentFailed('buried', ago);
     case 'poison':
       return {
         code: 'poison',
@@ -73,14 +78,26 @@ function burialOf(job: WhyJob, ago: string): Ending {
 }
 
 function cancellationOf({ reason }: WhyJob, ago: string): Ending {
-  if (reason === 'parent-failed') return parentFailed('cancelled', ago);
   if (reason === 'operator')
     return { code: 'cancelled-by-operator', sentence: `An operator cancelled it ${ago}.` };
   const why = reason === null ? ', without a reason' : `: ${reason}`;
   return { code: 'cancelled-by-handler', sentence: `Its handler cancelled it ${ago}${why}.` };
 }
 
-const parentFailed = (status: string, ago: string): Ending => ({
-  code: 'parent-failed',
-  sentence: `It was ${status} ${ago}, since a job it waited for did not complete.`,
-});
+/** Of many parents so many are named. */
+const parentsShown = 10;
+
+function parentFailed({ job, failedParents }: WhyFacts, ago: string): Ending {
+  const named = failedParents.slice(0, parentsShown).map(({ id, status }) => `${id} (${status})`);
+  const more = failedParents.length - named.length;
+  const list = more > 0 ? [...named, `${more} more`] : named;
+  const what =
+    list.length === 0
+      ? 'a job it waited for did not complete; that one is no longer kept, or was tried again since'
+      : `${list.length === 1 ? 'a job' : 'jobs'} it waited for did not complete: ${list.join(', ')}`;
+  return {
+    code: 'parent-failed',
+    sentence: `It was ${job.status} ${ago}, since ${what}.`,
+    numbers: { failedParents: failedParents.length },
+  };
+}

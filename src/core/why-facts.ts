@@ -134,6 +134,8 @@ export interface WhyFacts {
   readonly bounds: WhyBounds;
   /** Jobs it waits for; status null when one is gone. */
   readonly waitsFor: readonly { readonly id: string; readonly status: JobStatus | null }[];
+  /** Those of the jobs it waited for that did not complete; empty unless it ended since one of them did not. */
+  readonly failedParents: readonly { readonly id: string; readonly status: 'buried' | 'cancelled' }[];
   /** Due jobs before it in its queue, counted up to 10,000; null unless it is pending. */
   readonly ahead: number | null;
   /** Those that are alive. */

@@ -19,6 +19,7 @@ const facts: WhyFacts = {
     isQueuePaused: false,
     bounds: { limit: null, budgets: [] },
     waitsFor: [],
+    failedParents: [],
     ahead: 0,
     workers: [worker],
   },

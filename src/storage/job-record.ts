@@ -48,6 +48,8 @@ export interface JobRecord extends JobSummary {
   readonly retentionMs: number | null;
   /** Jobs it still waits for. Empty unless blocked. */
   readonly waitsFor: readonly string[];
+  /** Those of the jobs it came after that are still kept. Empty unless it ended as `parent-failed`. */
+  readonly waitedFor: readonly string[];
   readonly limit: JobLimit | null;
   readonly cost: number;
   readonly requires: readonly string[];

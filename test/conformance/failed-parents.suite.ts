@@ -25,6 +25,7 @@ export function failedParentsSuite(stage: Stage): void {
           reason: policy === 'run' ? null : 'parent-failed',
           attempts: 0,
           waitsFor: [],
+          waitedFor: policy === 'run' ? [] : [parent.id],
         });
       }
     });

@@ -83,7 +83,7 @@ export function comparableOf(value: unknown, startMs: number): unknown {
 }
 
 function comparableField(key: string, item: unknown, startMs: number): unknown {
-  if (key === 'waitsFor') return sorted(item);
+  if (key === 'waitsFor' || key === 'waitedFor') return sorted(item);
   if (typeof item === 'number' && /(^at|At|Until)Ms$/.test(key)) return bucket(item, startMs);
   if (typeof item === 'number' && durations.has(key)) return Math.round(item / HALF_MINUTE);
   return comparableOf(item, startMs);

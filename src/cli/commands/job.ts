@@ -85,6 +85,7 @@ function facts(found: Job, nowMs: number): [string, string][] {
     ['cost', found.cost === 1 ? '' : String(found.cost)],
     ['requires', printable(found.requires.join(', '))],
     ['waits for', found.waitsFor.join(', ')],
+    ['waited for', found.failedParents.map(({ id, status }) => `${id} (${status})`).join(', ')],
   ];
   return all.filter(([, text]) => text !== '');
 }

@@ -103,6 +103,7 @@ function recordOf(row: MemoryJob): JobRecord {
     uniqueKey: row.unique?.key ?? null,
     retentionMs: row.retentionMs,
     waitsFor: row.status === 'blocked' ? openParents(row) : [],
+    waitedFor: row.reason === 'parent-failed' ? [...row.parents.keys()].sort() : [],
     limit: row.limit,
     cost: row.cost,
     requires: row.requires,

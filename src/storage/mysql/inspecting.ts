@@ -6,7 +6,7 @@ import { statusOfCode } from '../sql/status-codes.js';
 import { aloneLine, ordinaryLine, stopOf } from './codes.js';
 import type { Context } from './context.js';
 import { type Marks, marksOf, marksWidth } from './marks.js';
-import { openParentsOf } from './queries/dependents.js';
+import { openParentsOf, parentsOf } from './queries/dependents.js';
 import {
   aheadStatement,
   countsStatement,
@@ -30,10 +30,12 @@ export async function job(context: Context, id: string): Promise<JobRecord | nul
   if (row === undefined) return null;
   const [summary] = await summariesOf(context, [row]);
   if (summary === undefined) return null;
-  const waitsFor = summary.status === 'blocked' ? await openParents(context, hex) : [];
+  const waitsFor = summary.status === 'blocked' ? await idsBy(context, openParentsOf(context.t, hex)) : [];
   const lineId = row.at(-1) as number | null;
   await context.lines.load([lineId ?? 0]);
-  return recordOf(summary, row, { waitsFor, line: boundsOf(context.lines.line(lineId)) });
+  const record = recordOf(summary, row, { waitsFor, line: boundsOf(context.lines.line(lineId)) });
+  if (record.reason !== 'parent-failed') return record;
+  return { ...record, waitedFor: await idsBy(context, parentsOf(context.t, hex)) };
 }
 
 type Bounds = Pick<JobRecord, 'limit' | 'cost' | 'requires'>;
@@ -53,8 +55,8 @@ export async function ownNameOf(context: Context, id: string): Promise<string | 
   return context.names.name(nameId);
 }
 
-async function openParents(context: Context, id: Sql): Promise<string[]> {
-  const [result] = await context.side.send('reading what a job waits for', openParentsOf(context.t, id));
+async function idsBy(context: Context, parents: Sql): Promise<string[]> {
+  const [result] = await context.side.send('reading what a job waits for', parents);
   return (result?.rows ?? []).map(([parent]) => bytesToUuid(parent as Buffer));
 }
 
@@ -85,6 +87,7 @@ function recordOf(
     uniqueKey: (uniqueKey as Buffer | null)?.toString() ?? null,
     retentionMs: retentionMs as number | null,
     waitsFor,
+    waitedFor: [],
     ...(line ?? unbounded),
   };
 }

@@ -107,7 +107,7 @@ function recordOf(row: Row): JobRecord {
     uniqueKey,
     retention,
     terms,
-    waitsFor,
+    parents,
   ] = row.slice(summaryColumns);
   return {
     ...summary,
@@ -124,10 +124,13 @@ function recordOf(row: Row): JobRecord {
     alone: isAloneLine(intOf(line)),
     uniqueKey: uniqueKey ?? null,
     retentionMs: intOrNull(retention),
-    waitsFor: waitsFor === null || waitsFor === undefined ? [] : waitsFor.split(','),
+    waitsFor: summary.status === 'blocked' ? idsOf(parents) : [],
+    waitedFor: summary.status === 'blocked' ? [] : idsOf(parents),
     ...boundsOf(terms ?? null),
   };
 }
+
+const idsOf = (text: string | null | undefined): string[] => text?.split(',') ?? [];
 
 function statsOf([
   queue,

@@ -42,6 +42,7 @@ export function job(db: Connection, id: string): JobRecord | null {
   const isProcessing = row.status === statusCodes.processing;
   const { limit, cost, requires } = db.lines.byId(ownLine(row.line));
   const waitsFor = row.status === statusCodes.blocked ? db.values<Buffer>(sql.waitsFor, row.row) : [];
+  const waitedFor = reason === 'parent-failed' ? db.values<Buffer>(sql.waitedFor, row.row) : [];
   return {
     ...summaryOf(db, row),
     payload: payloadOf(db, row.id, payload),
@@ -58,6 +59,7 @@ export function job(db: Connection, id: string): JobRecord | null {
     uniqueKey,
     retentionMs,
     waitsFor: waitsFor.map(bytesToUuid),
+    waitedFor: waitedFor.map(bytesToUuid),
     limit,
     cost,
     requires,

@@ -353,7 +353,36 @@ export function whySuite(name: Engine): void {
       const child = await stage.add(stage.queue(), { after: { ids: [operated], onFailure: 'cancel' } });
       await stage.storage.cancel(operated);
       await reason(operated, 'cancelled-by-operator');
-      await reason(child, 'parent-failed');
+      const { numbers, sentence } = await reason(child, 'parent-failed');
+      expect(numbers).toMatchObject({ failedParents: 1 });
+      expect(sentence).toContain(`since a job it waited for did not complete: ${operated} (cancelled).`);
+      const { failedParents } = (await millrace.job(child)) ?? {};
+      expect(failedParents).toEqual([{ id: operated, status: 'cancelled' }]);
+    });
+
+    it('it ended with those it waited for, and which of them did not complete', async () => {
+      const [good, bad, worse, open] = await Promise.all([
+        ended({ kind: 'completed', result: '1' }),
+        ended({ kind: 'buried', reason: 'non-retriable', errors: failure('it broke') }),
+        stage.add(stage.queue()),
+        stage.add(stage.queue()),
+      ]);
+      const child = await stage.add(stage.queue(), {
+        after: { ids: [good, bad, worse, open], onFailure: 'bury' },
+      });
+      await stage.storage.cancel(worse);
+      const failedParents = [
+        { id: bad, status: 'buried' },
+        { id: worse, status: 'cancelled' },
+      ].sort((a, b) => (a.id < b.id ? -1 : 1));
+      const named = failedParents.map(({ id, status }) => `${id} (${status})`).join(', ');
+      expect((await reason(child, 'parent-failed')).sentence).toContain(`did not complete: ${named}.`);
+      expect(await millrace.job(child)).toMatchObject({ status: 'buried', waitsFor: [], failedParents });
+
+      await stage.storage.delete(bad);
+      await stage.storage.delete(worse);
+      expect((await reason(child, 'parent-failed')).sentence).toContain('that one is no longer kept');
+      expect(await millrace.job(child)).toMatchObject({ failedParents: [] });
     });
 
     it('it is done', async () => {

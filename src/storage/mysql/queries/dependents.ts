@@ -21,6 +21,11 @@ export function openParentsOf(t: Tables, child: Sql): Sql {
   return sql`select parent from ${t.edges} force index (by_child) where child = ${child} and met = 0 order by parent`;
 }
 
+/** What a job came after. Index: by_child. */
+export function parentsOf(t: Tables, child: Sql): Sql {
+  return sql`select parent from ${t.edges} force index (by_child) where child = ${child} order by parent`;
+}
+
 export interface NewEdge {
   readonly parent: Sql;
   readonly child: Sql;

@@ -19,7 +19,9 @@ export const inspectQueries = (s: Schema) =>
                             where j.status = 2 and e.child = j.id and not e.met)
         from ${s}.jobs j where j.id = $1::uuid
       union all
-      select ${ended(s)}, h.version, h.payload, h.result, h.errors, h.outcome, h.reason, 0, null, false, h.lapses, h.line, h.unique_key, h.retention, h.terms, null
+      select ${ended(s)}, h.version, h.payload, h.result, h.errors, h.outcome, h.reason, 0, null, false, h.lapses, h.line, h.unique_key, h.retention, h.terms,
+             (select string_agg(e.parent::text, ',' order by e.parent) from ${s}.dependencies e
+               where h.reason = 'parent-failed' and e.child = h.id)
         from ${s}.history h where h.id = $1::uuid`,
     },
 

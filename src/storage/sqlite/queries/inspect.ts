@@ -55,6 +55,10 @@ export const errorsOf = 'select errors from jobs where row = ?';
 export const waitsFor = `
   select p.id from edges e cross join jobs p not indexed on p.row = e.parent where e.child = ? and e.open = 1 order by e.parent`;
 
+/** By primary keys. */
+export const waitedFor = `
+  select p.id from edges e cross join jobs p not indexed on p.row = e.parent where e.child = ? order by e.parent`;
+
 /** Index jobs_id. */
 export const endingOf = 'select status, result, errors, reason from jobs indexed by jobs_id where id = ?';
 
