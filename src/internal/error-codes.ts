@@ -379,11 +379,6 @@ export const errorCodes = {
     meaning: 'A token was sent in an address, where logs and histories keep it.',
     fix: 'Revoke that token, and send the next one as Authorization: Bearer.',
   },
-  'media-type-unsupported': {
-    retryable: false,
-    meaning: 'A request that changes something had a body that is not declared as JSON.',
-    fix: 'Send the header Content-Type: application/json.',
-  },
   'rate-limited': {
     retryable: true,
     meaning: 'More requests, connections or wrong tokens came from one address or token than a hub takes.',

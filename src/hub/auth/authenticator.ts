@@ -96,10 +96,17 @@ export class Authenticator {
       if (isDirect && isLoopbackAddress(address) && (await this.isOpen())) {
         return { ok: true, identity: { actor: 'loopback', role: 'admin', tokenId: null, address } };
       }
-      const detail =
-        'a token is needed: "Authorization: Bearer mr_…". "millrace token create --role read --name <who>" makes one';
-      return { ok: false, refusal: { status: 401, code: 'unauthorized', detail } };
+      return { ok: false, refusal: tokenNeeded };
     });
+  }
+
+  /** Behind a proxy everybody has the address of this machine, so for them a hub without tokens is closed; null: it has some. */
+  async refusalOfProxied(): Promise<Refusal | null> {
+    try {
+      return (await this.isOpen()) ? tokenNeeded : null;
+    } catch (error) {
+      return this.#unreadable(error);
+    }
   }
 
   /** The token of this id, if it holds. */
@@ -112,9 +119,13 @@ export class Authenticator {
     try {
       return await work();
     } catch (error) {
-      this.#logger.warn('auth: the tokens cannot be read, so nobody is let in', { error });
-      return { ok: false, refusal: unreadable };
+      return { ok: false, refusal: this.#unreadable(error) };
     }
+  }
+
+  #unreadable(error: unknown): Refusal {
+    this.#logger.warn('auth: the tokens cannot be read, so nobody is let in', { error });
+    return unreadable;
   }
 }
 
@@ -127,6 +138,13 @@ export function refusalOfRole({ role }: Identity, asked: RouteRole): Refusal | n
     detail: `this needs a token of role ${asked}${asked === 'admin' ? '' : ' or admin'}; the one that was sent has role ${role}`,
   };
 }
+
+const tokenNeeded: Refusal = {
+  status: 401,
+  code: 'unauthorized',
+  detail:
+    'a token is needed: "Authorization: Bearer mr_…". "millrace token create --role read --name <who>" makes one',
+};
 
 const unreadable: Refusal = {
   status: 503,

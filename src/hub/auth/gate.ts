@@ -43,7 +43,8 @@ export class Gate {
     const fetchSite = headers['sec-fetch-site'];
     const facts = { origin, host, fetchSite: typeof fetchSite === 'string' ? fetchSite : undefined };
     if (!isOriginAllowed(facts, this.#options)) return foreignOrigin;
-    return isUpgrade || !hasBody(headers) || isJson(headers['content-type']) ? null : notJson;
+    if (isUpgrade || isJson(headers['content-type'])) return null;
+    return method === 'DELETE' && !hasBody(headers) ? null : notJson;
   }
 
   /** Counts one request under a key, which is of an address or of a token. */
@@ -105,6 +106,7 @@ const foreignOrigin: Refusal = {
 
 const notJson: Refusal = {
   status: 415,
-  code: 'media-type-unsupported',
-  detail: 'a body must be JSON, declared by the header "Content-Type: application/json"',
+  code: 'content-type-unsupported',
+  detail:
+    'a request that changes something must have the header Content-Type: application/json, also one without a body',
 };

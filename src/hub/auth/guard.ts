@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Authentication, Authenticator } from './authenticator.js';
 import { refusalOfRole } from './authenticator.js';
 import { type Gate, isForwarded } from './gate.js';
+import type { HeldSockets } from './held-sockets.js';
 import type { HubSessions } from './hub-sessions.js';
 import { type Refusal, sendRefusal } from './refusal.js';
 import { securityHeaders } from './security-headers.js';
@@ -10,6 +11,7 @@ export interface GuardParts {
   readonly gate: Gate;
   readonly authenticator: Authenticator;
   readonly sessions: HubSessions;
+  readonly held: HeldSockets;
 }
 
 /**
@@ -22,15 +24,23 @@ export function registerGuard(app: FastifyInstance, parts: GuardParts): void {
     reply.headers(securityHeaders);
     const refusal = parts.gate.refusalOf(request.raw) ?? (await admit(request, parts));
     if (refusal !== null) return refused(reply, refusal);
+    endWithToken(request, reply, parts.held);
     return undefined;
   });
+}
+
+/** An answer that goes on and on, as a stream does, ends with the token it was asked by. */
+function endWithToken(request: FastifyRequest, reply: FastifyReply, held: HeldSockets): void {
+  if (request.identity === null) return;
+  const holding = held.hold(request.identity, () => request.raw.destroy());
+  reply.raw.once('close', () => holding[Symbol.dispose]());
 }
 
 /** Says who it is, and whether that one may; null: it may. */
 async function admit(request: FastifyRequest, parts: GuardParts): Promise<Refusal | null> {
   const { role = 'admin' } = request.routeOptions.config;
   // What does not exist is no secret.
-  if (role === 'public' || request.is404) return null;
+  if (role === 'open' || request.is404) return null;
   const known = await authenticate(request, parts);
   if (!known.ok) return known.refusal;
   const { identity } = known;

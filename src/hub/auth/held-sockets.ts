@@ -3,7 +3,7 @@ import type { Authenticator } from './authenticator.js';
 import type { Identity } from './identity.js';
 
 /*
- * Sockets outlive the moment in which their token was checked, so while there are any their tokens are looked at twice
+ * Sockets and streams outlive the moment in which their token was checked, so while there are any their tokens are looked at twice
  * a second, and what lost its token is told to close: a revoked one stops working within two seconds. When the database
  * does not answer nothing is closed: that is no sign that a token was revoked.
  */
@@ -40,7 +40,6 @@ export class HeldSockets {
       [Symbol.dispose]: () => {
         group.delete(own);
         if (group.size === 0 && this.#held.get(tokenId) === group) this.#held.delete(tokenId);
-        if (this.#held.size === 0) this.close();
       },
     };
   }
@@ -68,7 +67,7 @@ export class HeldSockets {
       nextMs = afterFailureMs;
       this.#logger.warn('auth: the tokens of open sockets cannot be checked, they stay open', { error });
     }
-    // Closed meanwhile, or begun anew.
+    // Closed meanwhile.
     if (this.#timer !== timer) return;
     this.#timer = null;
     this.#schedule(nextMs);

@@ -18,8 +18,8 @@ import { limitConnections } from './server-limits.js';
 import { type TicketStorage, Tickets } from './tickets.js';
 
 /*
- * Who may use a hub, in one place for its three doors: requests (`protect`), sockets (`refusalOfUpgrade`, `byTicket`,
- * `hold`) and workers (`worker`). A hub without any token is open, to this machine only. See docs/operations/security.md.
+ * Who may use a hub, in one place for its three doors: requests (`protect`), sockets (`checkUpgrade`, `browser`, `hold`)
+ * and workers (`authenticate`). A hub without any token is open, to this machine only. See docs/operations/security.md.
  */
 
 /** The part of storage that knows who may what. */
@@ -39,6 +39,16 @@ export interface HubAuthOptions {
   /** Tokens for what this process starts itself; they are in no database. */
   readonly own?: readonly OwnToken[] | undefined;
 }
+
+/** As the link refuses a handshake. */
+export interface UpgradeRefusal extends Refusal {
+  /** Its `detail`. */
+  readonly reason: string;
+}
+
+export type LinkAuthentication =
+  | { readonly ok: true; readonly identity: Identity }
+  | { readonly ok: false; readonly reason: string };
 
 export class HubAuth implements Disposable {
   readonly authenticator: Authenticator;
@@ -69,7 +79,12 @@ export class HubAuth implements Disposable {
   protect(app: FastifyInstance): void {
     const { storage, settings } = this.#options;
     limitConnections(app.server as Server, settings.hubMaxConnections);
-    registerGuard(app, { gate: this.#gate, authenticator: this.authenticator, sessions: this.#sessions });
+    registerGuard(app, {
+      gate: this.#gate,
+      authenticator: this.authenticator,
+      sessions: this.#sessions,
+      held: this.#held,
+    });
     registerLogin(app, {
       authenticator: this.authenticator,
       sessions: this.#sessions,
@@ -79,22 +94,30 @@ export class HubAuth implements Disposable {
     });
   }
 
-  /** Why a request for a socket is refused whoever sent it (`refuseUpgrade` answers so); null: it may go on. */
-  refusalOfUpgrade(request: IncomingMessage): Refusal | null {
-    return this.#gate.refusalOf(request);
+  /** Why a request for a socket is refused before its sender says who it is; null: it may go on. */
+  async checkUpgrade(request: IncomingMessage): Promise<UpgradeRefusal | null> {
+    const isProxied = isForwarded(request.headers);
+    const refusal =
+      this.#gate.refusalOf(request) ?? (isProxied ? await this.authenticator.refusalOfProxied() : null);
+    return refusal === null ? null : { ...refusal, reason: refusal.detail };
   }
 
   /**
-   * Who a worker is, by the token of its hello; null: it sent none. It needs the role `worker` or `admin`; a hub without
-   * tokens takes all of this machine. A refusal with status 503 is for now, one with another is for good.
+   * Who a worker is, by the token of its hello. It needs the role `worker` or `admin`; a hub without tokens takes all of
+   * this machine.
+   *
+   * @throws MillraceError `database-unreachable` while nobody can know
    */
-  async worker(token: string | null, request: IncomingMessage): Promise<Authentication> {
-    const address = request.socket.remoteAddress ?? '';
+  async authenticate(token: string | undefined, address: string): Promise<LinkAuthentication> {
     const known =
-      token === null
-        ? await this.authenticator.byAddress(address, !isForwarded(request.headers))
+      token === undefined
+        ? await this.authenticator.byAddress(address, true)
         : await this.authenticator.byToken(token, address);
-    return this.#admitted(known, 'worker');
+    const admitted = this.#admitted(known, 'worker');
+    if (admitted.ok) return admitted;
+    const { status, code, detail } = admitted.refusal;
+    if (status === 503) throw new MillraceError(code, detail);
+    return { ok: false, reason: detail };
   }
 
   /** Who a browser that asks for a socket is: by its ticket, or by coming from this machine while there are no tokens. */

@@ -10,12 +10,12 @@ export interface Identity {
   readonly address: string;
 }
 
-/** What a route asks for; `public`: nothing, as of health. A route that says nothing is for admins. */
-export type RouteRole = 'public' | TokenRole;
+/** What a route asks for; `open`: nothing, as of health. A route that says nothing is for admins. */
+export type RouteRole = 'open' | TokenRole;
 
 /** Whether a role may use what asks for another: an admin may all, who submits may read. */
 export function mayUse(role: TokenRole, asked: RouteRole): boolean {
-  if (asked === 'public' || role === 'admin' || role === asked) return true;
+  if (asked === 'open' || role === 'admin' || role === asked) return true;
   return role === 'submit' && asked === 'read';
 }
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
   }
 
   interface FastifyRequest {
-    /** Null on a public route. */
+    /** Null on an open route. */
     identity: Identity | null;
   }
 }

@@ -35,7 +35,7 @@ export function registerLogin(app: FastifyInstance, parts: LoginParts): void {
   // Strangers must not fill the audit with their attempts.
   const refusedEntries = new RateLimit({ perSecond: 1, burst: 20, now: parts.now });
 
-  app.post('/login', { config: { role: 'public' } }, async (request, reply) => {
+  app.post('/login', { config: { role: 'open' } }, async (request, reply) => {
     const body = loginBody.safeParse(request.body);
     if (!body.success) return sendRefusal(reply, badLogin);
     const { token } = body.data;
@@ -52,7 +52,7 @@ export function registerLogin(app: FastifyInstance, parts: LoginParts): void {
     return reply.header('set-cookie', cookie).send({ actor: identity.actor, role: identity.role });
   });
 
-  app.post('/logout', { config: { role: 'public' } }, async (request, reply) =>
+  app.post('/logout', { config: { role: 'open' } }, async (request, reply) =>
     reply
       .header('set-cookie', sessions.end(isSecure(request)))
       .code(204)
