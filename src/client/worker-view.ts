@@ -6,7 +6,14 @@ import type { DrainReport, LaneReport, WorkerRecord, WorkerTransition } from '..
 export interface WorkerListing
   extends Omit<
       WorkerRecord,
-      'startedAtMs' | 'heartbeatAtMs' | 'gone' | 'transitions' | 'drain' | 'lanes' | 'details'
+      | 'startedAtMs'
+      | 'heartbeatAtMs'
+      | 'gone'
+      | 'connectionEpoch'
+      | 'transitions'
+      | 'drain'
+      | 'lanes'
+      | 'details'
     >,
     WorkerHealth {
   /** When this incarnation registered. */
@@ -35,7 +42,7 @@ export interface WorkerLaneView extends Omit<LaneReport, 'jobs'> {
 }
 
 export function toWorkerListing(record: WorkerRecord, settings: SettingValues): WorkerListing {
-  const { startedAtMs, heartbeatAtMs, gone, transitions, drain, lanes, ...rest } = record;
+  const { startedAtMs, heartbeatAtMs, gone, connectionEpoch: _, transitions, drain, lanes, ...rest } = record;
   const heartbeatMs = heartbeatIntervalMs(settings);
   const since = transitions.at(-1)?.atMs;
   return {

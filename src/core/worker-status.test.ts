@@ -2,7 +2,13 @@ import { expect, test } from 'vitest';
 import { type WorkerFacts, workerHealth } from './worker-status.js';
 
 const rhythm = { heartbeatMs: 15_000, ttlMs: 120_000 };
-const well: WorkerFacts = { adminState: 'active', state: 'RUNNING', gone: false, silentForMs: 1_000 };
+const well: WorkerFacts = {
+  adminState: 'active',
+  state: 'RUNNING',
+  gone: false,
+  silentForMs: 1_000,
+  disconnectedForMs: null,
+};
 
 test.each<[string, Partial<WorkerFacts>, string, boolean, boolean]>([
   ['well', {}, 'active', true, true],

@@ -35,10 +35,12 @@
  * lapsed is taken back at a certain time (that is the rescuer's, on evidence).
  */
 import type { JobStatus } from '../core/job-status.js';
+import type { AccessToken, NewAccessToken, TokenCreation, TokenRevocation } from './access-token.js';
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from './audit.js';
 import type { Capabilities } from './capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from './claimed-job.js';
 import type { HandlerProfile, ProfileNote } from './handler-profile.js';
+import type { HubRecord, HubReport } from './hub-record.js';
 import type { LimitState } from './job-limit.js';
 import type { LogLine, NewLogLine } from './job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from './job-record.js';
@@ -55,7 +57,9 @@ import type {
 } from './settlement.js';
 import type { SyncTransactionQueue, TransactionQueue } from './transaction/queue.js';
 import type {
-  AdminState,
+  FleetOrders,
+  HeartbeatAnswer,
+  Registration,
   WorkerChange,
   WorkerChangeOutcome,
   WorkerOrders,
@@ -170,13 +174,23 @@ export interface Storage {
 
   // ── workers and duties ────────────────────────────────────────────────────────────────────────────────────────
   /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`, and is not `ended`: one that the caller knows to be over. A recycle that was asked of another incarnation is forgotten. */
-  register(
-    report: WorkerReport,
-    aliveMs: number,
-    ended?: string | null,
-  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }>;
-  /** Refreshes it. `unknown`: no registration of this id and incarnation, or it said goodbye; register again. */
-  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }>;
+  register(report: WorkerReport, aliveMs: number, ended?: string | null): Promise<Registration>;
+  /**
+   * Refreshes it. `unknown`: no registration of this id and incarnation, or it said goodbye; register again.
+   * `superseded`: it was called with an epoch that is no longer the one of the registration, which is left as it is.
+   */
+  heartbeat(report: WorkerReport, epoch?: number): Promise<HeartbeatAnswer>;
+  /** Notes that the hub lost its socket; a heartbeat or registration forgets that. False: another epoch or incarnation, or it said goodbye. */
+  noteDisconnected(id: string, incarnation: string, epoch: number): Promise<boolean>;
+  /** What operators want of all workers and queues, where it is not the ordinary. */
+  fleetOrders(): Promise<FleetOrders>;
+  /** Running jobs that operators want ended, of these incarnations, in any order; at most 1,000. Cheap where there are none: asked every second by a hub. */
+  stopRequests(incarnations: readonly string[]): Promise<HeldLease[]>;
+  /** Adds the hub or refreshes it. */
+  hubBeat(hub: HubReport): Promise<void>;
+  /** All that are known, by id; those silent for a day are left out and swept by `purgeTraces`. */
+  hubs(): Promise<HubRecord[]>;
+  removeHub(id: string): Promise<void>;
   /** What operators want of this worker, and the paused queues; asked every second. An unknown id is active. */
   orders(id: string): Promise<WorkerOrders>;
   /** Marks it as gone (it said goodbye). */
@@ -187,6 +201,16 @@ export interface Storage {
   forgetSilent(id: string, heartbeatAtMs: number): Promise<boolean>;
   /** Newest first. */
   audit(page: AuditPageRequest): Promise<AuditEntry[]>;
+  /** Writes the deed of an operator that needs no row of its own here, with what came of it. A repeat of its id is written once. */
+  noteAudit(entry: NewAuditEntry, result: string): Promise<void>;
+  /** Keeps a token and writes the audit entry, in one transaction. A repeat of the id with the same hash changes nothing; with another: `duplicate`. */
+  createToken(token: NewAccessToken, audit: NewAuditEntry): Promise<TokenCreation>;
+  /** Also one that is revoked or expired; null: unknown. */
+  token(id: string): Promise<AccessToken | null>;
+  /** Newest first. */
+  tokens(): Promise<AccessToken[]>;
+  /** It holds no more from now on; with the audit entry, in one transaction. */
+  revokeToken(id: string, audit: NewAuditEntry): Promise<TokenRevocation>;
   workers(): Promise<WorkerRecord[]>;
   /** Takes or extends the singleton task `name` for `ttlMs`; false when another holder has it. */
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean>;

@@ -60,6 +60,8 @@ export interface WorkerReport {
   readonly pid: number;
   readonly version: string;
   readonly link: 'storage' | 'hub';
+  /** The hub that it is connected to; null on a storage link. */
+  readonly hubId: string | null;
   /** Lifecycle state in capitals, as in `STARTING`, `RUNNING`, `DRAINING`. */
   readonly state: string;
   /** The last changes of that state, oldest first, at most 10. */
@@ -90,6 +92,44 @@ export interface WorkerRecord extends WorkerReport {
   readonly silentForMs: number;
   /** It said goodbye. */
   readonly gone: boolean;
+  /** Rises with each registration of this id, whatever the incarnation, also across a time when it was forgotten; 0 for one from before there were epochs. */
+  readonly connectionEpoch: number;
+  /** Since the hub lost its socket, by the database's clock; null: it is connected, or on a storage link. */
+  readonly disconnectedForMs: number | null;
+}
+
+/** What came of a registration. */
+export interface Registration {
+  /** `taken`: the id belongs to another incarnation that was heard lately. */
+  readonly outcome: 'registered' | 'taken';
+  readonly adminState: AdminState;
+  /** The `connectionEpoch` of the registration that now stands. */
+  readonly epoch: number;
+}
+
+/** What came of a heartbeat. */
+export interface HeartbeatAnswer {
+  readonly outcome: 'ok' | 'unknown' | 'superseded';
+  readonly adminState: AdminState;
+}
+
+/**
+ * An epoch that no forgotten registration of the same id had: the first one of a row is the number of 20 seconds since
+ * 1970, plus one, and from there each registration counts up by one. Seven hex digits hold it until the year 2140.
+ */
+export const epochUnitMs = 20_000;
+
+export const firstEpoch = (nowMs: number): number => Math.floor(nowMs / epochUnitMs) + 1;
+
+/** Orders that differ from the ordinary (`active`, no recycle), of all workers; asked every second by a hub. */
+export interface FleetOrders {
+  readonly workers: readonly {
+    readonly id: string;
+    readonly adminState: AdminState;
+    readonly recycleAsked: boolean;
+  }[];
+  /** Names of all paused queues, in order. */
+  readonly paused: readonly string[];
 }
 
 /** What operators want of a worker, and what it needs to know every second. */
@@ -110,3 +150,9 @@ export type WorkerChange =
 
 /** `alive`: to be forgotten, but it said goodbye to nobody and was heard lately. */
 export type WorkerChangeOutcome = 'done' | 'not-found' | 'alive';
+
+/** A report as an engine keeps it; what an older version wrote lacks what came later. */
+export function readReport(json: string): WorkerReport {
+  const report = JSON.parse(json) as Omit<WorkerReport, 'hubId'> & Partial<WorkerReport>;
+  return { ...report, hubId: report.hubId ?? null };
+}

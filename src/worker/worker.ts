@@ -208,7 +208,7 @@ export class Worker extends Service {
     const { leaseMs, workerTtlMs: ttlMs } = settings;
     const { id, adminState } = await registerPatiently({
       ...{ storage, ttlMs, leaseMs, logger, signal },
-      report: { ...identity, ...blankStatus, ...lifecycle.status, link: 'storage' },
+      report: { ...identity, ...blankStatus, ...lifecycle.status, link: 'storage', hubId: null },
       ended: this.#slot?.ended ?? null,
     });
     this.#id = id;

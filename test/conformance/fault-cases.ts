@@ -1,6 +1,8 @@
+import { expect } from 'vitest';
 import { uuidv7 } from '../../src/internal/uuid.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { workerReport } from '../support/worker-report.js';
+import { hubFaultCases } from './hub-fault-cases.js';
 import { done, failure, HOUR, LEASE, SECOND, type Stage, settlement, type Verdict } from './stage.js';
 import { buried } from './verdicts.js';
 
@@ -224,7 +226,7 @@ export const faultCases: Record<string, Arrange> = {
   },
   register: async (stage, queue) => {
     const report = workerReport({ id: queue, incarnation: stage.incarnation() });
-    const registered = { outcome: 'registered', adminState: 'active' };
+    const registered = { outcome: 'registered', adminState: 'active', epoch: expect.any(Number) as number };
     return {
       call: (storage) => storage.register(report, LEASE),
       look: async () => (await stage.storage.workers()).filter(({ id }) => id === queue).length,
@@ -290,6 +292,7 @@ export const faultCases: Record<string, Arrange> = {
       call: (storage) => storage.noteProfiles([{ name: queue, count: 1, totalMs: 5, maxRssBytes: null }]),
       look: async () => (await stage.storage.profiles([queue], HOUR)).map(({ averageMs }) => averageMs),
     }),
+  ...hubFaultCases,
   tidy: async (stage, queue) => {
     await stage.ended(queue, done);
     return { call: (storage) => storage.tidy({ settled: 1, idle: true }), look: () => stage.stats(queue) };

@@ -1,6 +1,7 @@
 import { isMillraceError } from '../../src/internal/errors.js';
 import type { ExpiredLease, JobEdit, TakeBack } from '../../src/storage/settlement.js';
 import type { Storage } from '../../src/storage/storage.js';
+import { type HubOperation, isHubMethod, makeHubCall } from './hub-operations.js';
 import type { Operation, PlannedEdit, PlannedJob, PlannedTakeBack } from './operation.js';
 
 /** Makes the call and answers what came of it, before it is made comparable. */
@@ -65,11 +66,17 @@ function call(storage: Storage, operation: Operation, startMs: number): Promise<
     case 'advance':
       return Promise.resolve();
     default:
+      if (isHubOperation(operation)) return makeHubCall(storage, operation);
       return look(storage, operation);
   }
 }
 
-function look(storage: Storage, operation: Exclude<Operation, { method: ChangingMethod }>): Promise<unknown> {
+const isHubOperation = (operation: Operation): operation is HubOperation => isHubMethod(operation.method);
+
+function look(
+  storage: Storage,
+  operation: Exclude<Operation, HubOperation | { method: ChangingMethod }>,
+): Promise<unknown> {
   switch (operation.method) {
     case 'jobs':
       return allJobs(storage, operation.filter, operation.limit);

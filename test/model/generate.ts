@@ -5,6 +5,7 @@ import { workerReport } from '../support/worker-report.js';
 import { planChangeMany, planEdit } from './generate-changes.js';
 import { planSettlements, planTakeBacks } from './generate-endings.js';
 import { planJobs } from './generate-jobs.js';
+import { type HubOperation, hubWeights, isHubMethod, nextHubOperation } from './hub-operations.js';
 import type { Method, Operation } from './operation.js';
 import type { Random } from './random.js';
 import { halfPast, MINUTE, nextToken, type World } from './world.js';
@@ -59,6 +60,7 @@ const weights: Readonly<Record<Method, number>> = {
   now: 0.3,
   serverUptimeMs: 0.3,
   watch: 0.5,
+  ...hubWeights,
   advance: 12,
 };
 
@@ -112,12 +114,15 @@ export function nextOperation(random: Random, world: World): Operation {
     case 'setPaused':
       return { method, queue: random.pick(world.queues), paused: random.chance(0.4) };
     default:
+      if (isHubMethod(method))
+        return nextHubOperation(random, world, { method, report: aReport(random, world) });
       return nextLesserOperation(random, world, method);
   }
 }
 
 type LesserMethod = Exclude<
   Method,
+  | HubOperation['method']
   | 'enqueue'
   | 'claim'
   | 'settle'

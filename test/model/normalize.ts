@@ -1,4 +1,4 @@
-import type { WorkerOrders } from '../../src/storage/worker-record.js';
+import type { FleetOrders, WorkerOrders } from '../../src/storage/worker-record.js';
 import type { Operation } from './operation.js';
 import type { World } from './world.js';
 
@@ -16,10 +16,11 @@ const unordered = new Set([
   'idsEndingIn',
   'stats',
   'workers',
+  'stopRequests',
 ]);
-const durations = new Set(['expiredForMs', 'silentForMs', 'dueInMs', 'oldestDueForMs']);
-/** Positions that each engine writes in its own way. */
-const opaque = new Set(['cursor', 'next']);
+const durations = new Set(['expiredForMs', 'silentForMs', 'disconnectedForMs', 'dueInMs', 'oldestDueForMs']);
+/** Positions that each engine writes in its own way, and epochs, which start by the clock. */
+const opaque = new Set(['cursor', 'next', 'epoch', 'connectionEpoch']);
 
 /** What two storages must agree about: times to the half minute, no cursors, no rows of other runs. */
 export function normalize(operation: Operation, answer: unknown, world: World, startMs: number): unknown {
@@ -31,6 +32,10 @@ export function normalize(operation: Operation, answer: unknown, world: World, s
   if (method === 'orders') {
     const { paused, ...orders } = answer as WorkerOrders;
     return { ...orders, paused: sorted(ofThisRun(paused, world)) };
+  }
+  if (method === 'fleetOrders') {
+    const { workers, paused } = answer as FleetOrders;
+    return { workers: ofThisRun(workers, world), paused: sorted(ofThisRun(paused, world)) };
   }
   if (method === 'now') return bucket(answer as number, startMs);
   const comparable = comparableOf(ofThisRun(answer, world), startMs);
@@ -59,7 +64,8 @@ function ofThisRun(answer: unknown, world: World): unknown {
     if (typeof row !== 'object' || row === null) return true;
     if ('group' in row && 'waiting' in row) return String(row.group).startsWith(world.run);
     if ('actor' in row && 'target' in row) return String(row.target).startsWith(world.run);
-    if ('adminState' in row && 'id' in row) return String(row.id).startsWith(world.run);
+    if ('id' in row && ('adminState' in row || 'advertiseUrl' in row || 'secretHash' in row))
+      return String(row.id).startsWith(world.run);
     if ('oldestDueForMs' in row && 'queue' in row)
       return String(row.queue).includes(world.run) && !isEmpty(row);
     return true;

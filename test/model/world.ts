@@ -19,6 +19,8 @@ export interface World {
   readonly incarnations: readonly string[];
   readonly workerIds: readonly string[];
   readonly duties: readonly string[];
+  readonly hubs: readonly string[];
+  readonly tokens: readonly string[];
   /** Ids of jobs in the order they were offered, refused ones too. */
   readonly ids: string[];
   /** Every lease ever given, the newest last. */
@@ -43,6 +45,8 @@ export function newWorld(run: string): World {
     incarnations: ['00000001', '00000002', '0000000f'].map((part) => run + part),
     workerIds: ['w1', 'w2'].map((id) => `${run}-${id}`),
     duties: ['d1', 'd2'].map((name) => `${run}-${name}`),
+    hubs: ['h1', 'h2'].map((name) => `${run}-${name}`),
+    tokens: ['t1', 't2', 't3'].map((name) => `${run}-${name}`),
     ids: [],
     leases: [],
     jobCount: 0,

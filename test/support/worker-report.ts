@@ -11,6 +11,7 @@ export function workerReport(
     pid: 4_711,
     version: '0.1.0',
     link: 'storage',
+    hubId: null,
     state: 'RUNNING',
     queues: ['default'],
     handlers: ['work'],

@@ -1,6 +1,7 @@
 import { isFinal } from '../../core/job-status.js';
 import { auditKeptMs } from '../audit.js';
 import { forgetJob } from './endings.js';
+import { purgeHubs } from './hubs.js';
 import type { MemoryJob, MemoryState } from './state.js';
 import { hasPassed } from './unique-keys.js';
 import { forgetWorker } from './workers.js';
@@ -36,7 +37,7 @@ function isNeeded(state: MemoryState, job: MemoryJob): boolean {
   });
 }
 
-/** Log lines, unique periods, audit entries and workers, up to `limit` of each; profiles and turns are not counted. */
+/** Log lines, unique periods, audit entries, workers and hubs, up to `limit` of each; profiles and turns are not counted. */
 export function purgeTraces(state: MemoryState, request: { olderThanMs: number; limit: number }): number {
   const { limit } = request;
   state.profiles.forget(state.now());
@@ -45,6 +46,7 @@ export function purgeTraces(state: MemoryState, request: { olderThanMs: number; 
     purgeLines(state, request) +
     purgePeriods(state, limit) +
     purgeWorkers(state, limit) +
+    purgeHubs(state, limit) +
     purgeAudit(state, limit)
   );
 }

@@ -1,6 +1,8 @@
 import type { JobStatus } from '../../core/job-status.js';
+import type { AccessToken } from '../access-token.js';
 import type { AuditEntry } from '../audit.js';
 import type { LeaseToken, StopRequest } from '../claimed-job.js';
+import type { HubRecord } from '../hub-record.js';
 import type { JobLimit } from '../job-limit.js';
 import type { LogLine } from '../job-log.js';
 import type { FailedParentPolicy, NewJob, UniqueScope } from '../new-job.js';
@@ -78,6 +80,10 @@ export interface EndedCounts {
   cancelled: number;
 }
 
+export interface MemoryWorker extends Omit<WorkerRecord, 'silentForMs' | 'disconnectedForMs'> {
+  readonly disconnectedAtMs: number | null;
+}
+
 export interface Duty {
   readonly holder: string;
   readonly untilMs: number;
@@ -97,11 +103,14 @@ export class MemoryState {
   readonly idempotencyKeys = new Map<string, { readonly jobId: string; readonly inputHash: string }>();
   readonly paused = new Set<string>();
   readonly ended = new Map<string, EndedCounts>();
-  readonly workers = new Map<string, Omit<WorkerRecord, 'silentForMs'>>();
+  readonly workers = new Map<string, MemoryWorker>();
   /** Of ids whose registration was forgotten; never `active`. */
   readonly keptAdminStates = new Map<string, AdminState>();
   /** In the order in which they were written. */
   readonly audit: AuditEntry[] = [];
+  readonly hubs = new Map<string, Omit<HubRecord, 'silentForMs'>>();
+  /** In the order of their making. */
+  readonly tokens = new Map<string, Omit<AccessToken, 'isValid'>>();
   readonly duties = new Map<string, Duty>();
   /** Queues in which something may have become claimable since the last wake-up. */
   readonly awakened = new Set<string>();

@@ -4,10 +4,12 @@
  */
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AccessToken, NewAccessToken, TokenCreation, TokenRevocation } from '../access-token.js';
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { HubRecord, HubReport } from '../hub-record.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -25,7 +27,9 @@ import type {
 import type { Storage, StorageOptions } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import type {
-  AdminState,
+  FleetOrders,
+  HeartbeatAnswer,
+  Registration,
   WorkerChange,
   WorkerChangeOutcome,
   WorkerOrders,
@@ -35,6 +39,7 @@ import type {
 import * as claims from './claim.js';
 import * as control from './control.js';
 import { enqueue } from './enqueue.js';
+import * as hubs from './hubs.js';
 import * as inspect from './inspect.js';
 import { limits } from './limits.js';
 import { jobs } from './list.js';
@@ -43,6 +48,7 @@ import * as purges from './purge.js';
 import * as recovery from './recovery.js';
 import { settle } from './settle.js';
 import { MemoryState } from './state.js';
+import * as tokens from './tokens.js';
 import { WakeUps } from './wake-ups.js';
 import { refuseTransaction } from './within.js';
 import * as fleet from './workers.js';
@@ -242,16 +248,36 @@ export class MemoryStorage implements Storage {
     return this.#step((state) => logs.log(state, id, page));
   }
 
-  register(
-    report: WorkerReport,
-    aliveMs: number,
-    ended: string | null = null,
-  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+  register(report: WorkerReport, aliveMs: number, ended: string | null = null): Promise<Registration> {
     return this.#step((state) => fleet.register(state, report, { aliveMs, ended }));
   }
 
-  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
-    return this.#step((state) => fleet.heartbeat(state, report));
+  heartbeat(report: WorkerReport, epoch?: number): Promise<HeartbeatAnswer> {
+    return this.#step((state) => fleet.heartbeat(state, report, epoch));
+  }
+
+  noteDisconnected(id: string, incarnation: string, epoch: number): Promise<boolean> {
+    return this.#step((state) => fleet.noteDisconnected(state, id, { incarnation, epoch }));
+  }
+
+  fleetOrders(): Promise<FleetOrders> {
+    return this.#step((state) => fleet.fleetOrders(state));
+  }
+
+  stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
+    return this.#step((state) => hubs.stopRequests(state, incarnations));
+  }
+
+  hubBeat(hub: HubReport): Promise<void> {
+    return this.#step((state) => hubs.hubBeat(state, hub));
+  }
+
+  hubs(): Promise<HubRecord[]> {
+    return this.#step((state) => hubs.hubs(state));
+  }
+
+  removeHub(id: string): Promise<void> {
+    return this.#step((state) => hubs.removeHub(state, id));
   }
 
   orders(id: string): Promise<WorkerOrders> {
@@ -276,6 +302,26 @@ export class MemoryStorage implements Storage {
 
   audit(page: AuditPageRequest): Promise<AuditEntry[]> {
     return this.#step((state) => fleet.audit(state, page));
+  }
+
+  noteAudit(entry: NewAuditEntry, result: string): Promise<void> {
+    return this.#step((state) => fleet.noteAudit(state, entry, result));
+  }
+
+  createToken(token: NewAccessToken, audit: NewAuditEntry): Promise<TokenCreation> {
+    return this.#step((state) => tokens.createToken(state, token, audit));
+  }
+
+  token(id: string): Promise<AccessToken | null> {
+    return this.#step((state) => tokens.token(state, id));
+  }
+
+  tokens(): Promise<AccessToken[]> {
+    return this.#step((state) => tokens.tokens(state));
+  }
+
+  revokeToken(id: string, audit: NewAuditEntry): Promise<TokenRevocation> {
+    return this.#step((state) => tokens.revokeToken(state, id, audit));
   }
 
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

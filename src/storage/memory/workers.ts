@@ -1,27 +1,30 @@
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
-import type {
-  AdminState,
-  WorkerChange,
-  WorkerChangeOutcome,
-  WorkerOrders,
-  WorkerRecord,
-  WorkerReport,
+import {
+  type FleetOrders,
+  firstEpoch,
+  type HeartbeatAnswer,
+  type Registration,
+  type WorkerChange,
+  type WorkerChangeOutcome,
+  type WorkerOrders,
+  type WorkerRecord,
+  type WorkerReport,
 } from '../worker-record.js';
-import { byId, type MemoryState } from './state.js';
-
-type Registered = Omit<WorkerRecord, 'silentForMs'>;
+import { byId, type MemoryState, type MemoryWorker } from './state.js';
 
 export function register(
   state: MemoryState,
   report: WorkerReport,
   { aliveMs, ended }: { readonly aliveMs: number; readonly ended: string | null },
-): { outcome: 'registered' | 'taken'; adminState: AdminState } {
+): Registration {
   const nowMs = state.now();
   const known = state.workers.get(report.id);
   const adminState = known?.adminState ?? state.keptAdminStates.get(report.id) ?? 'active';
   const isSame = known?.incarnation === report.incarnation;
   const isAlive = known !== undefined && !known.gone && nowMs - known.heartbeatAtMs < aliveMs;
-  if (isAlive && !isSame && known.incarnation !== ended) return { outcome: 'taken', adminState };
+  if (isAlive && !isSame && known.incarnation !== ended)
+    return { outcome: 'taken', adminState, epoch: known.connectionEpoch };
+  const epoch = known === undefined ? firstEpoch(nowMs) : known.connectionEpoch + 1;
   state.keptAdminStates.delete(report.id);
   state.workers.set(report.id, {
     ...structuredClone(report),
@@ -30,20 +33,47 @@ export function register(
     startedAtMs: isSame ? known.startedAtMs : nowMs,
     heartbeatAtMs: nowMs,
     gone: false,
+    connectionEpoch: epoch,
+    disconnectedAtMs: null,
   });
-  return { outcome: 'registered', adminState };
+  return { outcome: 'registered', adminState, epoch };
 }
 
-export function heartbeat(
-  state: MemoryState,
-  report: WorkerReport,
-): { outcome: 'ok' | 'unknown'; adminState: AdminState } {
+export function heartbeat(state: MemoryState, report: WorkerReport, epoch?: number): HeartbeatAnswer {
   const known = state.workers.get(report.id);
   if (known === undefined || known.incarnation !== report.incarnation || known.gone) {
     return { outcome: 'unknown', adminState: orders(state, report.id).adminState };
   }
-  state.workers.set(report.id, { ...known, ...structuredClone(report), heartbeatAtMs: state.now() });
-  return { outcome: 'ok', adminState: known.adminState };
+  const { adminState } = known;
+  if (epoch !== undefined && epoch !== known.connectionEpoch) return { outcome: 'superseded', adminState };
+  const heartbeatAtMs = state.now();
+  state.workers.set(report.id, {
+    ...{ ...known, ...structuredClone(report) },
+    ...{ heartbeatAtMs, disconnectedAtMs: null },
+  });
+  return { outcome: 'ok', adminState };
+}
+
+export function noteDisconnected(
+  state: MemoryState,
+  id: string,
+  { incarnation, epoch }: { readonly incarnation: string; readonly epoch: number },
+): boolean {
+  const known = state.workers.get(id);
+  if (known?.incarnation !== incarnation || known.connectionEpoch !== epoch || known.gone) return false;
+  state.workers.set(id, { ...known, disconnectedAtMs: known.disconnectedAtMs ?? state.now() });
+  return true;
+}
+
+export function fleetOrders(state: MemoryState): FleetOrders {
+  const kept = [...state.keptAdminStates].map(([id, adminState]) => ({
+    ...{ id, adminState },
+    recycleAsked: false,
+  }));
+  const registered = [...state.workers.values()]
+    .filter(({ adminState, recycleAsked }) => adminState !== 'active' || recycleAsked)
+    .map(({ id, adminState, recycleAsked }) => ({ id, adminState, recycleAsked }));
+  return { workers: [...kept, ...registered].sort(byId), paused: [...state.paused].sort() };
 }
 
 export function orders(state: MemoryState, id: string): WorkerOrders {
@@ -63,9 +93,11 @@ export function unregister(state: MemoryState, id: string, incarnation: string):
 
 export function workers(state: MemoryState): WorkerRecord[] {
   const nowMs = state.now();
-  return [...state.workers.values()]
-    .sort(byId)
-    .map((worker) => ({ ...structuredClone(worker), silentForMs: nowMs - worker.heartbeatAtMs }));
+  return [...state.workers.values()].sort(byId).map(({ disconnectedAtMs, ...worker }) => ({
+    ...structuredClone(worker),
+    silentForMs: nowMs - worker.heartbeatAtMs,
+    disconnectedForMs: disconnectedAtMs === null ? null : nowMs - disconnectedAtMs,
+  }));
 }
 
 export function changeWorker(
@@ -75,13 +107,16 @@ export function changeWorker(
 ): WorkerChangeOutcome {
   const known = state.workers.get(id);
   const result = known === undefined ? changeForgotten(state, id, change) : carryOut(state, known, change);
-  if (!state.audit.some((entry) => entry.id === audit.id)) {
-    state.audit.push({ ...audit, atMs: state.now(), result });
-  }
+  noteAudit(state, audit, result);
   return result;
 }
 
-function carryOut(state: MemoryState, known: Registered, change: WorkerChange): WorkerChangeOutcome {
+export function noteAudit(state: MemoryState, audit: NewAuditEntry, result: string): void {
+  if (state.audit.some((entry) => entry.id === audit.id)) return;
+  state.audit.push({ ...audit, atMs: state.now(), result });
+}
+
+function carryOut(state: MemoryState, known: MemoryWorker, change: WorkerChange): WorkerChangeOutcome {
   switch (change.kind) {
     case 'admin-state':
       state.workers.set(known.id, { ...known, adminState: change.adminState });
@@ -112,7 +147,7 @@ export function forgetSilent(state: MemoryState, id: string, heartbeatAtMs: numb
 }
 
 /** What an operator wanted of it outlives the registration. */
-export function forgetWorker(state: MemoryState, { id, adminState }: Registered): void {
+export function forgetWorker(state: MemoryState, { id, adminState }: MemoryWorker): void {
   state.workers.delete(id);
   if (adminState !== 'active') state.keptAdminStates.set(id, adminState);
 }

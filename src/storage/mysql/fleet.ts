@@ -1,12 +1,16 @@
 import { bytesToUuid } from '../../internal/uuid.js';
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
-import type {
-  AdminState,
-  WorkerChange,
-  WorkerChangeOutcome,
-  WorkerOrders,
-  WorkerRecord,
-  WorkerReport,
+import {
+  type AdminState,
+  type FleetOrders,
+  type HeartbeatAnswer,
+  type Registration,
+  readReport,
+  type WorkerChange,
+  type WorkerChangeOutcome,
+  type WorkerOrders,
+  type WorkerRecord,
+  type WorkerReport,
 } from '../worker-record.js';
 import type { Context } from './context.js';
 import { pausedQueues } from './control.js';
@@ -22,8 +26,11 @@ import {
   insertWorker,
   lockDeltas,
   lockWorker,
+  markDisconnected,
   markGone,
   readAdminState,
+  readFleetOrders,
+  readKnown,
   readWorkers,
   refreshWorker,
   releaseDutyStatement,
@@ -37,11 +44,6 @@ import type { Tables } from './tables.js';
 
 /** Counts that are folded in one transaction. */
 const foldRows = 5_000;
-
-interface Registration {
-  readonly outcome: 'registered' | 'taken';
-  readonly adminState: AdminState;
-}
 
 /** Whose registration may be replaced. */
 interface Claim {
@@ -69,30 +71,57 @@ function registerOnce(context: Context, report: WorkerReport, claim: Claim): Pro
     const written = { id, incarnation, report: JSON.stringify(report) };
     if (row === undefined) {
       await tx.send(insertWorker(t, written, context.now()));
-      return { outcome: 'registered', adminState: 'active' };
+      const [made] = await tx.send(readKnown(t, id, incarnation));
+      return { outcome: 'registered', adminState: 'active', epoch: Number(made?.rows[0]?.[1]) };
     }
     const known = workerOf(row);
-    const { adminState } = known;
+    const { adminState, connectionEpoch } = known;
     const isSame = known.incarnation === incarnation;
     const isAlive = !known.gone && !isForgotten(row) && known.silentForMs < claim.aliveMs;
-    if (isAlive && !isSame && known.incarnation !== claim.ended) return { outcome: 'taken', adminState };
+    if (isAlive && !isSame && known.incarnation !== claim.ended)
+      return { outcome: 'taken', adminState, epoch: connectionEpoch };
     await tx.send(replaceWorker(t, written, { isSame, now: context.now() }));
-    return { outcome: 'registered', adminState };
+    // The row is locked: nobody else counts it up in between.
+    return { outcome: 'registered', adminState, epoch: connectionEpoch + 1 };
   });
 }
 
 export async function heartbeat(
   context: Context,
   report: WorkerReport,
-): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
+  epoch?: number,
+): Promise<HeartbeatAnswer> {
   const { t, side } = context;
   const { id, incarnation } = report;
   const row = { id, incarnation, report: JSON.stringify(report) };
-  const [refreshed] = await side.send('heartbeat', refreshWorker(t, row, context.now()));
-  const [state] = await side.send('heartbeat', readAdminState(t, id));
+  const [refreshed] = await side.send('heartbeat', refreshWorker(t, row, { epoch, now: context.now() }));
+  const [found] = await side.send('heartbeat', readKnown(t, id, incarnation));
+  const [state, newest, isThis] = found?.rows[0] ?? [];
+  const adminState = adminStateOf(state);
+  if (refreshed?.changed === 1) return { outcome: 'ok', adminState };
+  const isSuperseded = isThis === 1 && epoch !== undefined && newest !== epoch;
+  return { outcome: isSuperseded ? 'superseded' : 'unknown', adminState };
+}
+
+export async function noteDisconnected(
+  context: Context,
+  id: string,
+  { incarnation, epoch }: { readonly incarnation: string; readonly epoch: number },
+): Promise<boolean> {
+  const statement = markDisconnected(context.t, { id, incarnation, epoch }, context.now());
+  const [result] = await context.side.send('noting a lost connection', statement);
+  return result?.changed === 1;
+}
+
+export async function fleetOrders(context: Context): Promise<FleetOrders> {
+  const [result] = await context.side.send('reading orders', readFleetOrders(context.t));
   return {
-    outcome: refreshed?.changed === 1 ? 'ok' : 'unknown',
-    adminState: adminStateOf(state?.rows[0]?.[0]),
+    workers: (result?.rows ?? []).map(([id, adminState, recycleAsked]) => ({
+      id: String(id),
+      adminState: adminStateOf(adminState),
+      recycleAsked: recycleAsked === 1,
+    })),
+    paused: await pausedQueues(context),
   };
 }
 
@@ -159,6 +188,10 @@ function carriedOut(
   }
 }
 
+export async function noteAudit(context: Context, entry: NewAuditEntry, result: string): Promise<void> {
+  await context.side.send('writing the audit', writeAudit(context.t, { ...entry, result }, context.now()));
+}
+
 export async function forgetSilent(context: Context, id: string, heartbeatAtMs: number): Promise<boolean> {
   const { t, side } = context;
   const [deleted] = await side.send('forgetting a worker', deleteSilent(t, id, heartbeatAtMs));
@@ -186,15 +219,18 @@ const adminStateOf = (value: unknown): AdminState =>
 const isForgotten = (row: readonly unknown[]): boolean => row[8] === 1;
 
 function workerOf(row: readonly unknown[]): WorkerRecord {
-  const [, , report, adminState, startedAt, heartbeatAt, gone, recycleAsked, , now] = row;
+  const [, , report, adminState, startedAt, heartbeatAt, gone, recycleAsked, , epoch, disconnectedAt, now] =
+    row;
   return {
-    ...(JSON.parse(report as string) as WorkerReport),
+    ...readReport(report as string),
     adminState: adminStateOf(adminState),
     recycleAsked: recycleAsked === 1,
     startedAtMs: startedAt as number,
     heartbeatAtMs: heartbeatAt as number,
     silentForMs: Number(now) - (heartbeatAt as number),
     gone: gone === 1,
+    connectionEpoch: epoch as number,
+    disconnectedForMs: disconnectedAt === null ? null : Number(now) - (disconnectedAt as number),
   };
 }
 

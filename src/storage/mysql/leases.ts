@@ -2,7 +2,14 @@ import { bytesToUuid } from '../../internal/uuid.js';
 import type { HeldLease, Lease } from '../claimed-job.js';
 import { stopOf } from './codes.js';
 import type { Context } from './context.js';
-import { heldStatement, lockHeld, markStartedStatement, renewStatement, tokensOf } from './queries/leases.js';
+import {
+  heldStatement,
+  lockHeld,
+  markStartedStatement,
+  renewStatement,
+  stopRequestsStatement,
+  tokensOf,
+} from './queries/leases.js';
 import { hexBytes, sql } from './sql.js';
 
 /** Leases in one statement of a renewal. */
@@ -34,9 +41,27 @@ export async function renew(context: Context, incarnation: string, leaseMs: numb
 
 export async function held(context: Context, incarnation: string): Promise<HeldLease[]> {
   const [result] = await context.side.send('reading held leases', heldStatement(context.t, incarnation));
-  return (result?.rows ?? []).map(([id, token, stop]) => ({
-    id: bytesToUuid(id as Buffer),
-    token: (token as Buffer).toString('hex'),
-    stopRequest: stopOf(stop as number),
-  }));
+  return (result?.rows ?? []).map(heldLease);
 }
+
+/** Stop requests in one answer. */
+const mostRequests = 1_000;
+/** Ranges in one statement: more, and the server gives up on using them one by one. */
+const rangesAtOnce = 500;
+
+export async function stopRequests(context: Context, incarnations: readonly string[]): Promise<HeldLease[]> {
+  const found: HeldLease[] = [];
+  for (let at = 0; at < incarnations.length && found.length < mostRequests; at += rangesAtOnce) {
+    const part = incarnations.slice(at, at + rangesAtOnce);
+    const statement = stopRequestsStatement(context.t, part, mostRequests - found.length);
+    const [result] = await context.side.send('reading stop requests', statement);
+    found.push(...(result?.rows ?? []).map(heldLease));
+  }
+  return found;
+}
+
+const heldLease = ([id, token, stop]: readonly unknown[]): HeldLease => ({
+  id: bytesToUuid(id as Buffer),
+  token: (token as Buffer).toString('hex'),
+  stopRequest: stopOf(stop as number),
+});

@@ -6,11 +6,13 @@
  */
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AccessToken, NewAccessToken, TokenCreation, TokenRevocation } from '../access-token.js';
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { HubRecord, HubReport } from '../hub-record.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -31,7 +33,9 @@ import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
 import type {
-  AdminState,
+  FleetOrders,
+  HeartbeatAnswer,
+  Registration,
   WorkerChange,
   WorkerChangeOutcome,
   WorkerOrders,
@@ -49,6 +53,7 @@ import type { DriverConnection } from './driver.js';
 import { Enqueuer } from './enqueuing.js';
 import * as fleet from './fleet.js';
 import { HeldFacts } from './held-facts.js';
+import * as hubs from './hubs.js';
 import * as inspecting from './inspecting.js';
 import { Lanes } from './lanes.js';
 import * as leases from './leases.js';
@@ -69,6 +74,7 @@ import { type Sql, sql } from './sql.js';
 import { Survey } from './survey.js';
 import { sweepLanes } from './sweeping-lines.js';
 import { tablesWith } from './tables.js';
+import * as tokens from './tokens.js';
 import { within } from './within.js';
 
 export class MysqlStorage implements Storage {
@@ -300,16 +306,36 @@ export class MysqlStorage implements Storage {
     return logs.log(this.#context(), id, page);
   }
 
-  async register(
-    report: WorkerReport,
-    aliveMs: number,
-    ended: string | null = null,
-  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+  async register(report: WorkerReport, aliveMs: number, ended: string | null = null): Promise<Registration> {
     return fleet.register(this.#context(), report, { aliveMs, ended });
   }
 
-  async heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
-    return fleet.heartbeat(this.#context(), report);
+  async heartbeat(report: WorkerReport, epoch?: number): Promise<HeartbeatAnswer> {
+    return fleet.heartbeat(this.#context(), report, epoch);
+  }
+
+  async noteDisconnected(id: string, incarnation: string, epoch: number): Promise<boolean> {
+    return fleet.noteDisconnected(this.#context(), id, { incarnation, epoch });
+  }
+
+  async fleetOrders(): Promise<FleetOrders> {
+    return fleet.fleetOrders(this.#context());
+  }
+
+  async stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
+    return leases.stopRequests(this.#context(), incarnations);
+  }
+
+  async hubBeat(hub: HubReport): Promise<void> {
+    return hubs.hubBeat(this.#context(), hub);
+  }
+
+  async hubs(): Promise<HubRecord[]> {
+    return hubs.hubs(this.#context());
+  }
+
+  async removeHub(id: string): Promise<void> {
+    return hubs.removeHub(this.#context(), id);
   }
 
   async orders(id: string): Promise<WorkerOrders> {
@@ -334,6 +360,26 @@ export class MysqlStorage implements Storage {
 
   async audit(page: AuditPageRequest): Promise<AuditEntry[]> {
     return fleet.audit(this.#context(), page);
+  }
+
+  async noteAudit(entry: NewAuditEntry, result: string): Promise<void> {
+    return fleet.noteAudit(this.#context(), entry, result);
+  }
+
+  async createToken(token: NewAccessToken, audit: NewAuditEntry): Promise<TokenCreation> {
+    return tokens.createToken(this.#context(), token, audit);
+  }
+
+  async token(id: string): Promise<AccessToken | null> {
+    return tokens.token(this.#context(), id);
+  }
+
+  async tokens(): Promise<AccessToken[]> {
+    return tokens.tokens(this.#context());
+  }
+
+  async revokeToken(id: string, audit: NewAuditEntry): Promise<TokenRevocation> {
+    return tokens.revokeToken(this.#context(), id, audit);
   }
 
   async takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

@@ -17,6 +17,8 @@ const names = [
   'lanes',
   'log',
   'workers',
+  'hubs',
+  'tokens',
   'audit',
   'duties',
   'gates',
@@ -27,7 +29,7 @@ const names = [
   'schema',
 ] as const;
 
-/** The quoted name of each table, by what it holds. The columns are explained in `migrations/0001_first-tables.sql`. */
+/** The quoted name of each table, by what it holds. The columns are explained in `migrations/`. */
 export type Tables = Readonly<Record<(typeof names)[number], Sql>>;
 
 export function tablesWith(prefix: string): Tables {

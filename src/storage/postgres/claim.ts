@@ -125,6 +125,11 @@ export class Claims {
     return (await this.#context.connection.run(this.queries.held, tokenRange(incarnation))).map(heldLease);
   }
 
+  async stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
+    const values = [textArray(incarnations), mostRequests];
+    return (await this.#context.connection.run(this.queries.stopRequests, values)).map(heldLease);
+  }
+
   async peek(request: PeekRequest): Promise<{ dueInMs: number | null; aloneDue: boolean }> {
     const { takes, budgets } = request;
     const queues = takes.flatMap((take, index) => take.queues.map((queue) => ({ queue, take: index + 1 })));
@@ -158,6 +163,9 @@ function isShort({ takes, alone }: ClaimRequest, jobs: readonly ClaimedJob[]): b
       jobs.filter(({ queue, name }) => queues.includes(queue) && names.includes(name)).length < start,
   );
 }
+
+/** Stop requests in one answer. */
+const mostRequests = 1_000;
 
 function tokenRange(incarnation: string): [string, string] {
   return [incarnation + '0'.repeat(16), incarnation + 'f'.repeat(16)];

@@ -1,6 +1,7 @@
 import { isUuid } from '../../internal/uuid.js';
 import { auditKeptMs } from '../audit.js';
 import type { StopRequest } from '../claimed-job.js';
+import { hubKeptMs } from '../hub-record.js';
 import type { ControlOutcome, JobEdit } from '../settlement.js';
 import { textArray, uuidArray } from './arrays.js';
 import { changeMany, type ManyChanges, revive } from './change-many.js';
@@ -9,6 +10,7 @@ import type { Context } from './context.js';
 import { type EndingTools, endJobs } from './endings.js';
 import { type Followed, stoppedAs } from './followed.js';
 import { type ControlQueries, controlQueries } from './queries/control.js';
+import { hubQueries } from './queries/hubs.js';
 import { type LineQueries, lineQueries } from './queries/lines.js';
 import { type ProfileQueries, profileQueries } from './queries/profiles.js';
 import { endingQueries } from './queries/settle.js';
@@ -26,6 +28,7 @@ export class Control {
   readonly #queries: ControlQueries;
   readonly #lines: LineQueries;
   readonly #profiles: ProfileQueries;
+  readonly #hubs: ReturnType<typeof hubQueries>;
 
   constructor(context: Context, followed: Followed) {
     this.#context = context;
@@ -33,6 +36,7 @@ export class Control {
     this.#queries = controlQueries(context.schema);
     this.#lines = lineQueries(context.schema);
     this.#profiles = profileQueries(context.schema);
+    this.#hubs = hubQueries(context.schema);
   }
 
   async retry(id: string): Promise<ControlOutcome> {
@@ -151,10 +155,11 @@ export class Control {
     ]);
     const periods = await connection.run(this.#queries.purgePeriods, [offsetMs(), limit]);
     const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, traceMs]);
+    const hubs = await connection.run(this.#hubs.purge, [offsetMs(), limit, hubKeptMs]);
     const audit = await connection.run(this.#queries.purgeAudit, [offsetMs(), limit, auditKeptMs]);
     await connection.run(this.#profiles.purge, [traceMs, offsetMs(), limit]);
     await removeUnusedLines(this.#context, this.#lines, { unnamedForMs: traceMs, limit });
-    return [lines, periods, workers, audit].reduce((sum, [row]) => sum + intOf(row?.[0]), 0);
+    return [lines, periods, workers, hubs, audit].reduce((sum, [row]) => sum + intOf(row?.[0]), 0);
   }
 
   async #stopEnded(tools: EndingTools, id: string, request: StopRequest): Promise<ControlOutcome> {

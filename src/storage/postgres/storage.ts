@@ -1,10 +1,12 @@
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AccessToken, NewAccessToken, TokenCreation, TokenRevocation } from '../access-token.js';
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { HubRecord, HubReport } from '../hub-record.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -25,7 +27,9 @@ import type { Storage } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import { syncHandle } from '../transaction/recognise.js';
 import type {
-  AdminState,
+  FleetOrders,
+  HeartbeatAnswer,
+  Registration,
   WorkerChange,
   WorkerChangeOutcome,
   WorkerOrders,
@@ -42,6 +46,7 @@ import { Duties } from './duties.js';
 import { Enqueuer } from './enqueue.js';
 import { Exchange } from './exchange.js';
 import { Followed } from './followed.js';
+import { Hubs } from './hubs.js';
 import { Inspector } from './inspect.js';
 import { JobLog } from './job-log.js';
 import { migrate, postgresMigrations, quoted, readSchema } from './migrate.js';
@@ -53,6 +58,7 @@ import { Rescue } from './rescue.js';
 import { Settler } from './settle.js';
 import { intOf, textOf } from './statement.js';
 import { Tidier } from './tidy.js';
+import { Tokens } from './tokens.js';
 import { within } from './within.js';
 import { Workers } from './workers.js';
 
@@ -277,16 +283,36 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.log.page(id, page));
   }
 
-  register(
-    report: WorkerReport,
-    aliveMs: number,
-    ended: string | null = null,
-  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+  register(report: WorkerReport, aliveMs: number, ended: string | null = null): Promise<Registration> {
     return this.#with((parts) => parts.workers.register(report, aliveMs, ended));
   }
 
-  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
-    return this.#with((parts) => parts.workers.heartbeat(report));
+  heartbeat(report: WorkerReport, epoch?: number): Promise<HeartbeatAnswer> {
+    return this.#with((parts) => parts.workers.heartbeat(report, epoch));
+  }
+
+  noteDisconnected(id: string, incarnation: string, epoch: number): Promise<boolean> {
+    return this.#with((parts) => parts.workers.noteDisconnected(id, incarnation, epoch));
+  }
+
+  fleetOrders(): Promise<FleetOrders> {
+    return this.#with((parts) => parts.workers.fleetOrders());
+  }
+
+  stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
+    return this.#with((parts) => parts.claims.stopRequests(incarnations));
+  }
+
+  hubBeat(hub: HubReport): Promise<void> {
+    return this.#with((parts) => parts.hubs.beat(hub));
+  }
+
+  hubs(): Promise<HubRecord[]> {
+    return this.#with((parts) => parts.hubs.list());
+  }
+
+  removeHub(id: string): Promise<void> {
+    return this.#with((parts) => parts.hubs.remove(id));
   }
 
   orders(id: string): Promise<WorkerOrders> {
@@ -311,6 +337,26 @@ export class PostgresStorage implements Storage {
 
   audit(page: AuditPageRequest): Promise<AuditEntry[]> {
     return this.#with((parts) => parts.workers.audit(page));
+  }
+
+  noteAudit(entry: NewAuditEntry, result: string): Promise<void> {
+    return this.#with((parts) => parts.workers.noteAudit(entry, result));
+  }
+
+  createToken(token: NewAccessToken, audit: NewAuditEntry): Promise<TokenCreation> {
+    return this.#with((parts) => parts.tokens.create(token, audit));
+  }
+
+  token(id: string): Promise<AccessToken | null> {
+    return this.#with((parts) => parts.tokens.one(id));
+  }
+
+  tokens(): Promise<AccessToken[]> {
+    return this.#with((parts) => parts.tokens.list());
+  }
+
+  revokeToken(id: string, audit: NewAuditEntry): Promise<TokenRevocation> {
+    return this.#with((parts) => parts.tokens.revoke(id, audit));
   }
 
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {
@@ -400,6 +446,8 @@ interface Parts {
   readonly log: JobLog;
   readonly profiles: Profiles;
   readonly workers: Workers;
+  readonly hubs: Hubs;
+  readonly tokens: Tokens;
   readonly duties: Duties;
   readonly tidier: Tidier;
 }
@@ -434,6 +482,8 @@ function partsOf(options: ResolvedPostgresOptions): Parts {
     log: new JobLog(context),
     profiles: new Profiles(context),
     workers: new Workers(context),
+    hubs: new Hubs(context),
+    tokens: new Tokens(context),
     duties: new Duties(context),
     tidier: new Tidier(context, options),
   };

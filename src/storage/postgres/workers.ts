@@ -1,15 +1,20 @@
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type {
   AdminState,
+  FleetOrders,
+  HeartbeatAnswer,
+  Registration,
   WorkerChange,
   WorkerChangeOutcome,
   WorkerOrders,
   WorkerRecord,
   WorkerReport,
 } from '../worker-record.js';
+import { readReport } from '../worker-record.js';
+import { auditValues } from './audit-values.js';
 import type { Context } from './context.js';
 import { type WorkerQueries, workerQueries } from './queries/workers.js';
-import { boolOf, type Executor, intOf, type Row, textOf } from './statement.js';
+import { boolOf, type Executor, intOf, intOrNull, type Row, textOf } from './statement.js';
 
 const noId = '00000000-0000-0000-0000-000000000000';
 
@@ -22,25 +27,43 @@ export class Workers {
     this.#queries = workerQueries(context.schema);
   }
 
-  async register(
-    report: WorkerReport,
-    aliveMs: number,
-    ended: string | null,
-  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+  async register(report: WorkerReport, aliveMs: number, ended: string | null): Promise<Registration> {
     const { connection, offsetMs } = this.#context;
     const { id, incarnation } = report;
     const values = [id, incarnation, JSON.stringify(report), Math.round(aliveMs), offsetMs(), ended];
     const [row] = await connection.run(this.#queries.register, values);
-    if (row !== undefined) return { outcome: 'registered', adminState: adminStateOf(row[0]) };
-    return { outcome: 'taken', adminState: await this.#adminState(id) };
+    if (row !== undefined)
+      return { outcome: 'registered', adminState: adminStateOf(row[0]), epoch: intOf(row[1]) };
+    const { adminState, epoch } = await this.#known(report);
+    return { outcome: 'taken', adminState, epoch };
   }
 
-  async heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
+  async heartbeat(report: WorkerReport, epoch?: number): Promise<HeartbeatAnswer> {
     const { connection, offsetMs } = this.#context;
-    const values = [report.id, report.incarnation, JSON.stringify(report), offsetMs()];
+    const values = [report.id, report.incarnation, JSON.stringify(report), offsetMs(), epoch ?? null];
     const [row] = await connection.run(this.#queries.heartbeat, values);
     if (row !== undefined) return { outcome: 'ok', adminState: adminStateOf(row[0]) };
-    return { outcome: 'unknown', adminState: await this.#adminState(report.id) };
+    const known = await this.#known(report);
+    const isSuperseded = known.isThis && epoch !== undefined && epoch !== known.epoch;
+    return { outcome: isSuperseded ? 'superseded' : 'unknown', adminState: known.adminState };
+  }
+
+  async noteDisconnected(id: string, incarnation: string, epoch: number): Promise<boolean> {
+    const { connection, offsetMs } = this.#context;
+    const rows = await connection.run(this.#queries.noteDisconnected, [id, incarnation, epoch, offsetMs()]);
+    return rows.length > 0;
+  }
+
+  async fleetOrders(): Promise<FleetOrders> {
+    const rows = await this.#context.connection.run(this.#queries.fleetOrders);
+    return {
+      workers: rows.flatMap(([, id, adminState, recycleAsked]) =>
+        id === null || id === undefined
+          ? []
+          : [{ id, adminState: adminStateOf(adminState), recycleAsked: boolOf(recycleAsked) }],
+      ),
+      paused: rows.flatMap(([queue]) => (queue === null || queue === undefined ? [] : [queue])),
+    };
   }
 
   async unregister(id: string, incarnation: string): Promise<void> {
@@ -59,26 +82,21 @@ export class Workers {
 
   async list(): Promise<WorkerRecord[]> {
     const rows = await this.#context.connection.run(this.#queries.list, [this.#context.offsetMs()]);
-    return rows.map(([report, adminState, startedAt, heartbeatAt, silentFor, gone, recycleAsked]) => ({
-      ...(JSON.parse(textOf(report)) as WorkerReport),
-      adminState: adminStateOf(adminState),
-      recycleAsked: boolOf(recycleAsked),
-      startedAtMs: intOf(startedAt),
-      heartbeatAtMs: intOf(heartbeatAt),
-      silentForMs: intOf(silentFor),
-      gone: boolOf(gone),
-    }));
+    return rows.map(recordOf);
   }
 
   async change(id: string, change: WorkerChange, audit: NewAuditEntry): Promise<WorkerChangeOutcome> {
     const { connection, offsetMs } = this.#context;
     return connection.transaction('changing a worker', async (tx) => {
       const outcome = await this.#carryOut(tx, id, change);
-      const { actor, action, target, source } = audit;
-      const values = [audit.id, actor, action, target, source, outcome, offsetMs()];
-      await tx.run(this.#queries.writeAudit, values);
+      await tx.run(this.#queries.writeAudit, auditValues(audit, outcome, offsetMs()));
       return outcome;
     });
+  }
+
+  async noteAudit(entry: NewAuditEntry, result: string): Promise<void> {
+    const { connection, offsetMs } = this.#context;
+    await connection.run(this.#queries.writeAudit, auditValues(entry, result, offsetMs()));
   }
 
   async #carryOut(tx: Executor, id: string, change: WorkerChange): Promise<WorkerChangeOutcome> {
@@ -90,7 +108,7 @@ export class Workers {
       case 'forget': {
         const values = [id, Math.round(change.silentForMs), this.#context.offsetMs()];
         if ((await tx.run(this.#queries.forget, values)).length > 0) return 'done';
-        return (await tx.run(this.#queries.adminState, [id])).length > 0 ? 'alive' : 'not-found';
+        return (await tx.run(this.#queries.exists, [id])).length > 0 ? 'alive' : 'not-found';
       }
     }
   }
@@ -114,10 +132,32 @@ export class Workers {
     }));
   }
 
-  async #adminState(id: string): Promise<AdminState> {
-    const [row] = await this.#context.connection.run(this.#queries.adminState, [id]);
-    return adminStateOf(row?.[0]);
+  async #known({ id, incarnation }: WorkerReport): Promise<Known> {
+    const [row] = await this.#context.connection.run(this.#queries.known, [id, incarnation]);
+    return { adminState: adminStateOf(row?.[0]), epoch: intOf(row?.[1]), isThis: boolOf(row?.[2]) };
   }
+}
+
+interface Known {
+  readonly adminState: AdminState;
+  readonly epoch: number;
+  /** The registration is of this incarnation and holds. */
+  readonly isThis: boolean;
+}
+
+function recordOf(row: Row): WorkerRecord {
+  const [report, adminState, startedAt, heartbeatAt, silentFor, gone, recycleAsked, epoch, closedFor] = row;
+  return {
+    ...readReport(textOf(report)),
+    adminState: adminStateOf(adminState),
+    recycleAsked: boolOf(recycleAsked),
+    startedAtMs: intOf(startedAt),
+    heartbeatAtMs: intOf(heartbeatAt),
+    silentForMs: intOf(silentFor),
+    gone: boolOf(gone),
+    connectionEpoch: intOf(epoch),
+    disconnectedForMs: intOrNull(closedFor),
+  };
 }
 
 function adminStateOf(text: string | null | undefined): AdminState {

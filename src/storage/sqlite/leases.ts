@@ -30,6 +30,20 @@ export function held(db: Connection, incarnation: string): HeldLease[] {
   return db.tuples<HeldTuple>(sql.held, from, to).map(heldLease);
 }
 
+/** Stop requests in one answer. */
+const mostRequests = 1_000;
+
+export function stopRequests(db: Connection, incarnations: readonly string[]): HeldLease[] {
+  const found: HeldLease[] = [];
+  for (const incarnation of incarnations) {
+    if (found.length === mostRequests) break;
+    const { from, to } = tokenRange(incarnation);
+    const left = mostRequests - found.length;
+    found.push(...db.tuples<HeldTuple>(sql.stopRequests, from, to, left).map(heldLease));
+  }
+  return found;
+}
+
 const heldLease = ([id, token, stop]: HeldTuple): HeldLease => ({
   id: bytesToUuid(id),
   token: bytesToToken(token),

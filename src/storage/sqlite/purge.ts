@@ -1,4 +1,5 @@
 import { auditKeptMs } from '../audit.js';
+import { hubKeptMs } from '../hub-record.js';
 import { statusCodes } from '../sql/status-codes.js';
 import { scopeCodes } from './codes.js';
 import { forgetJob } from './endings.js';
@@ -6,6 +7,7 @@ import { dayMs } from './line-book.js';
 import { minuteMs } from './profiles.js';
 import * as sql from './queries/control.js';
 import { type JobRow, jobByRow } from './queries/endings.js';
+import { purge as purgeHubs } from './queries/hubs.js';
 import * as lines from './queries/lines.js';
 import { purgeProfiles } from './queries/profiles.js';
 import * as keys from './queries/unique-keys.js';
@@ -67,6 +69,7 @@ export const traces: readonly ((
   ({ db, nowMs }, { limit }) => db.run(sql.purgeWorkers, nowMs - dayMs, limit),
   ({ db, nowMs }, { limit }) => db.run(purgeProfiles, Math.floor((nowMs - dayMs) / minuteMs), limit),
   ({ db, nowMs }, { limit }) => db.run(sql.hideWorkers, nowMs - dayMs, limit),
+  ({ db, nowMs }, { limit }) => db.run(purgeHubs, nowMs - hubKeptMs, limit),
   ({ db, nowMs }, { limit }) => db.run(sql.purgeAudit, nowMs - auditKeptMs, limit),
 ];
 

@@ -4,11 +4,13 @@
  */
 import type { JobStatus } from '../../core/job-status.js';
 import { MillraceError } from '../../internal/errors.js';
+import type { AccessToken, NewAccessToken, TokenCreation, TokenRevocation } from '../access-token.js';
 import type { AuditEntry, AuditPageRequest, NewAuditEntry } from '../audit.js';
 import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { Diagnosis } from '../diagnosis.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
+import type { HubRecord, HubReport } from '../hub-record.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -27,18 +29,22 @@ import type {
 import type { Storage, StorageOptions } from '../storage.js';
 import type { SyncTransactionQueue, TransactionQueue } from '../transaction/queue.js';
 import type {
-  AdminState,
+  FleetOrders,
+  HeartbeatAnswer,
+  Registration,
   WorkerChange,
   WorkerChangeOutcome,
   WorkerOrders,
   WorkerRecord,
   WorkerReport,
 } from '../worker-record.js';
+import * as tokens from './access-tokens.js';
 import * as claims from './claim.js';
 import { type Connection, isMemoryFile } from './connection.js';
 import * as control from './control.js';
 import { diagnose } from './diagnose.js';
 import { enqueue } from './enqueue.js';
+import * as hubs from './hubs.js';
 import * as inspect from './inspect.js';
 import * as leases from './leases.js';
 import { limits } from './limit-states.js';
@@ -281,16 +287,36 @@ export class SqliteStorage implements Storage {
     return this.#read('log', (db) => logs.log(db, id, page));
   }
 
-  register(
-    report: WorkerReport,
-    aliveMs: number,
-    ended: string | null = null,
-  ): Promise<{ outcome: 'registered' | 'taken'; adminState: AdminState }> {
+  register(report: WorkerReport, aliveMs: number, ended: string | null = null): Promise<Registration> {
     return this.#write('register', 1, (tx) => fleet.register(tx, report, { aliveMs, ended }));
   }
 
-  heartbeat(report: WorkerReport): Promise<{ outcome: 'ok' | 'unknown'; adminState: AdminState }> {
-    return this.#write('heartbeat', 1, (tx) => fleet.heartbeat(tx, report));
+  heartbeat(report: WorkerReport, epoch?: number): Promise<HeartbeatAnswer> {
+    return this.#write('heartbeat', 1, (tx) => fleet.heartbeat(tx, report, epoch));
+  }
+
+  noteDisconnected(id: string, incarnation: string, epoch: number): Promise<boolean> {
+    return this.#write('noteDisconnected', 1, (tx) => fleet.noteDisconnected(tx, id, { incarnation, epoch }));
+  }
+
+  fleetOrders(): Promise<FleetOrders> {
+    return this.#read('fleetOrders', (db) => fleet.fleetOrders(db));
+  }
+
+  stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
+    return this.#read('stopRequests', (db) => leases.stopRequests(db, incarnations));
+  }
+
+  hubBeat(hub: HubReport): Promise<void> {
+    return this.#write('hubBeat', 1, (tx) => hubs.hubBeat(tx, hub));
+  }
+
+  hubs(): Promise<HubRecord[]> {
+    return this.#read('hubs', (db, nowMs) => hubs.hubs(db, nowMs));
+  }
+
+  removeHub(id: string): Promise<void> {
+    return this.#write('removeHub', 1, (tx) => hubs.removeHub(tx, id));
   }
 
   orders(id: string): Promise<WorkerOrders> {
@@ -315,6 +341,26 @@ export class SqliteStorage implements Storage {
 
   audit(page: AuditPageRequest): Promise<AuditEntry[]> {
     return this.#read('audit', (db) => fleet.audit(db, page));
+  }
+
+  noteAudit(entry: NewAuditEntry, result: string): Promise<void> {
+    return this.#write('noteAudit', 1, (tx) => fleet.noteAudit(tx, entry, result));
+  }
+
+  createToken(token: NewAccessToken, audit: NewAuditEntry): Promise<TokenCreation> {
+    return this.#write('createToken', 1, (tx) => tokens.createToken(tx, token, audit));
+  }
+
+  token(id: string): Promise<AccessToken | null> {
+    return this.#read('token', (db, nowMs) => tokens.token(db, nowMs, id));
+  }
+
+  tokens(): Promise<AccessToken[]> {
+    return this.#read('tokens', (db, nowMs) => tokens.tokens(db, nowMs));
+  }
+
+  revokeToken(id: string, audit: NewAuditEntry): Promise<TokenRevocation> {
+    return this.#write('revokeToken', 1, (tx) => tokens.revokeToken(tx, id, audit));
   }
 
   takeDuty(name: string, holder: string, ttlMs: number): Promise<boolean> {

@@ -173,6 +173,6 @@ export class LinkControl implements Link {
   }
 
   #report(): WorkerReport {
-    return { ...this.#identity, ...this.#status, link: 'storage' };
+    return { ...this.#identity, ...this.#status, link: 'storage', hubId: null };
   }
 }

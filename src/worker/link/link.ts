@@ -18,7 +18,7 @@ export type WorkerStatus = Pick<
 >;
 
 /** The fixed part. */
-export type WorkerIdentity = Omit<WorkerReport, keyof WorkerStatus | 'link'>;
+export type WorkerIdentity = Omit<WorkerReport, keyof WorkerStatus | 'link' | 'hubId'>;
 
 /** Of a worker that has nothing to tell yet. */
 export const blankStatus: WorkerStatus = {

@@ -23,6 +23,12 @@ export function heldStatement(t: Tables, incarnation: string): Sql {
   return sql`select id, token, stop from ${t.leases} where ${heldBy(incarnation)}`;
 }
 
+/** Index: primary, one range per incarnation; some of these hold nothing. */
+export function stopRequestsStatement(t: Tables, incarnations: readonly string[], limit: number): Sql {
+  return sql`select id, token, stop from ${t.leases} force index (primary)
+    where (${join(incarnations.map(heldBy), ' or ')}) and stop <> 0 limit ${limit}`;
+}
+
 function heldBy(incarnation: string): Sql {
   const first = hexDigits(`${incarnation}0000000000000000`, 16);
   return sql`token between ${first} and ${hexDigits(`${incarnation}ffffffffffffffff`, 16)}`;

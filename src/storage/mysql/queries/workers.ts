@@ -1,8 +1,9 @@
 import type { AuditPageRequest, NewAuditEntry } from '../../audit.js';
+import { epochUnitMs } from '../../worker-record.js';
 import { hexDigits, hexId, hexText, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
-const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten`;
+const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten, connection_epoch, disconnected_at`;
 
 /** Index: primary. */
 export function lockWorker(t: Tables, id: string, now: Sql): Sql {
@@ -23,7 +24,7 @@ export interface WorkerRow {
 /** The first registration of an id; fails where another one was quicker. */
 export function insertWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
   return sql`insert into ${t.workers} (${columns}) values (${hexText(worker.id)}, ${hexDigits(worker.incarnation, 8)},
-    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0, 0, 0)`;
+    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0, 0, 0, ${now} div ${epochUnitMs} + 1, null)`;
 }
 
 /** Replaces a registration whose row is locked, by the same incarnation or another; `admin_state` stays. Index: primary. */
@@ -34,18 +35,45 @@ export function replaceWorker(
 ): Sql {
   const fresh = isSame ? sql`` : sql`, started_at = ${now}, recycle_asked = 0`;
   return sql`update ${t.workers} set incarnation = ${hexDigits(worker.incarnation, 8)}, report = ${hexText(worker.report)},
-    heartbeat_at = ${now}, gone = 0, forgotten = 0${fresh} where id = ${hexText(worker.id)}`;
+    heartbeat_at = ${now}, gone = 0, forgotten = 0, connection_epoch = connection_epoch + 1, disconnected_at = null${fresh} where id = ${hexText(worker.id)}`;
 }
 
-/** Refreshes this incarnation, unless it said goodbye. Index: primary. */
-export function refreshWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
-  return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}
-    where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0 and forgotten = 0`;
+/** Refreshes this incarnation, unless it said goodbye or has a newer connection. Index: primary. */
+export function refreshWorker(
+  t: Tables,
+  worker: WorkerRow,
+  { epoch, now }: { readonly epoch: number | undefined; readonly now: Sql },
+): Sql {
+  const isNewest = epoch === undefined ? sql`` : sql`and connection_epoch = ${epoch}`;
+  return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}, disconnected_at = null
+    where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0 and forgotten = 0 ${isNewest}`;
+}
+
+/** The first time counts. Index: primary. */
+export function markDisconnected(
+  t: Tables,
+  { id, incarnation, epoch }: { readonly id: string; readonly incarnation: string; readonly epoch: number },
+  now: Sql,
+): Sql {
+  return sql`update ${t.workers} set disconnected_at = coalesce(disconnected_at, ${now}) where id = ${hexText(id)}
+    and incarnation = ${hexDigits(incarnation, 8)} and connection_epoch = ${epoch} and gone = 0 and forgotten = 0`;
 }
 
 /** Index: primary. */
 export function readAdminState(t: Tables, id: string): Sql {
   return sql`select admin_state, recycle_asked from ${t.workers} where id = ${hexText(id)}`;
+}
+
+/** What is known of an id, its epoch, and whether that is this incarnation. Index: primary. */
+export function readKnown(t: Tables, id: string, incarnation: string): Sql {
+  return sql`select admin_state, connection_epoch, incarnation = ${hexDigits(incarnation, 8)} and gone = 0 and forgotten = 0
+    from ${t.workers} where id = ${hexText(id)}`;
+}
+
+/** Workers of which operators want something; the whole table: few rows. */
+export function readFleetOrders(t: Tables): Sql {
+  return sql`select id, admin_state, recycle_asked = 1 and forgotten = 0 from ${t.workers}
+    where admin_state <> ${hexText('active')} or (recycle_asked = 1 and forgotten = 0) order by id`;
 }
 
 /** Index: primary. */

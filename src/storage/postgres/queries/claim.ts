@@ -190,6 +190,13 @@ export const claimQueries = (s: Schema) =>
       where j.status = 1 and j.token >= $1::uuid and j.token <= $2::uuid`,
     },
 
+    /** Needs jobs_stopped. $1 incarnations, $2 limit */
+    stopRequests: {
+      name: 'millrace_stop_requests',
+      text: `select j.id, j.token, j.stop_request from ${s}.jobs j where j.status + 0 = 1 and j.stop_request > 0
+         and left(replace(j.token::text, '-', ''), 16) = any($1::text[]) limit $2::int`,
+    },
+
     /**
      * Of ordinary jobs the earliest due time of all kinds, in queues without a budget; whether one that must run alone is due;
      * whether bounded ones wait, due or not, beside others or alone. Needs jobs_claim_named: one probe per kind and line.

@@ -93,5 +93,10 @@ export const renew = `
   returning id, token, stop`;
 
 /** Index jobs_lease: a range of tokens. */
+export const stopRequests = `
+  select id, token, stop from jobs indexed by jobs_lease
+  where status = 2 and token >= ? and token < ? and stop is not null limit ?`;
+
+/** Index jobs_lease: a range of tokens. */
 export const held = `
   select id, token, stop from jobs indexed by jobs_lease where status = 2 and token >= ? and token < ?`;

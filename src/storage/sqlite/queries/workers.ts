@@ -7,26 +7,41 @@ export interface WorkerRow {
   readonly gone: number;
   readonly recycleAsked: number;
   readonly forgotten: number;
+  readonly connectionEpoch: number;
+  readonly disconnectedAt: number | null;
   readonly report: string;
 }
 
 const columns = `id, incarnation, admin_state as adminState, started_at as startedAt, heartbeat_at as heartbeatAt, gone,
-  recycle_asked as recycleAsked, forgotten, report`;
+  recycle_asked as recycleAsked, forgotten, connection_epoch as connectionEpoch, disconnected_at as disconnectedAt, report`;
 
 /** By primary key. */
 export const workerById = `select ${columns} from workers where id = ?`;
 
 export const allWorkers = `select ${columns} from workers where forgotten = 0 order by id`;
 
-/** By primary key; the admin state stays. */
+/** By primary key; the admin state stays, the epoch counts up. */
 export const register = `
-  insert into workers (id, incarnation, started_at, heartbeat_at, recycle_asked, report) values (?, ?, ?, ?, ?, ?)
+  insert into workers (id, incarnation, started_at, heartbeat_at, recycle_asked, report, connection_epoch)
+  values (?, ?, ?, ?, ?, ?, ?)
   on conflict (id) do update set incarnation = excluded.incarnation, started_at = excluded.started_at,
-    heartbeat_at = excluded.heartbeat_at, gone = 0, forgotten = 0, recycle_asked = excluded.recycle_asked, report = excluded.report`;
+    heartbeat_at = excluded.heartbeat_at, gone = 0, forgotten = 0, recycle_asked = excluded.recycle_asked, report = excluded.report,
+    connection_epoch = workers.connection_epoch + 1, disconnected_at = null
+  returning connection_epoch`;
 
 /** By primary key. */
 export const heartbeat =
-  'update workers set heartbeat_at = ?, report = ? where id = ? and incarnation = ? and gone = 0 and forgotten = 0';
+  'update workers set heartbeat_at = ?, report = ?, disconnected_at = null where id = ? and incarnation = ? and gone = 0 and forgotten = 0';
+
+/** By primary key; the first time counts. */
+export const noteDisconnected = `
+  update workers set disconnected_at = coalesce(disconnected_at, ?)
+   where id = ? and incarnation = ? and connection_epoch = ? and gone = 0 and forgotten = 0`;
+
+/** The whole table: few rows. */
+export const fleetOrders = `
+  select id, admin_state as adminState, recycle_asked and not forgotten as recycleAsked from workers
+   where admin_state <> 'active' or (recycle_asked = 1 and forgotten = 0) order by id`;
 
 /** By primary key. */
 export const unregister = 'update workers set heartbeat_at = ?, gone = 1 where id = ? and incarnation = ?';
