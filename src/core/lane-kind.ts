@@ -5,5 +5,3 @@
 export const laneKinds = ['inline', 'process', 'browser'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
-
-export const isLaneKind = (value: unknown): value is LaneKind => laneKinds.some((kind) => kind === value);

@@ -1,6 +1,4 @@
-/** The longest queue or job name, in characters. MySQL's index on it has room for that. */
-export const longestName = 100;
-
+// The longest has 100 characters: MySQL's index on it has room for that.
 const queueNamePattern = /^[A-Za-z0-9_.:-]{1,100}$/;
 const jobNamePattern = /^[A-Za-z0-9_.:/-]{1,100}$/;
 

@@ -15,7 +15,6 @@ import {
 export {
   heartbeatIntervalMs,
   largestConcurrency,
-  type ResolvedName,
   resolvedName,
   type SettingName,
   type SettingValues,

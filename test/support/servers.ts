@@ -4,7 +4,7 @@ import type { ServerMap } from './servers/keeper.js';
 import { ADAPTERS } from './servers/resolve.js';
 
 export { SERVER_ENGINES, type ServerEngine } from './servers/engine.js';
-export { type OpenServersOptions, openServers, type TestServers } from './servers/open-servers.js';
+export { openServers, type TestServers } from './servers/open-servers.js';
 
 /** The environment variable through which a run hands its servers to test processes and their children. */
 export const SERVERS_VARIABLE = 'MILLRACE_TEST_SERVERS';

@@ -48,11 +48,6 @@ export function lockGates(t: Tables, ids: readonly number[]): Sql {
   return sql`select id, served from ${t.gates} force index (primary) where id in ${list(ids)} order by id for update`;
 }
 
-/** Index: primary. */
-export function readGates(t: Tables, ids: readonly number[]): Sql {
-  return sql`select id, served from ${t.gates} force index (primary) where id in ${list(ids)}`;
-}
-
 /** The same for gates beside some that are locked already: those that others have are left out. */
 export function lockFreeGates(t: Tables, ids: readonly number[]): Sql {
   return sql`select id, served from ${t.gates} force index (primary) where id in ${list(ids)} order by id for update skip locked`;
