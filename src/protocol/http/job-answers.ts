@@ -87,6 +87,10 @@ export const jobShape = named(
     retentionMs: z.number().nullable(),
     alone: z.boolean(),
     waitsFor: z.array(z.uuid()).readonly(),
+    failedParents: z
+      .array(z.object({ id: z.uuid(), status: z.enum(['buried', 'cancelled']) }))
+      .readonly()
+      .describe('Those it waited for that did not complete, where it ended since one of them did not.'),
     limit: limitShape.nullable(),
     cost: count,
     requires: z.array(text).readonly(),
