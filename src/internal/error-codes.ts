@@ -311,6 +311,11 @@ export const errorCodes = {
     meaning: 'The hub did not do what was asked of it; the message tells why.',
     fix: 'Cure what the message names; where it names nothing, compare the versions of hub and worker.',
   },
+  'hub-not-listening': {
+    retryable: false,
+    meaning: 'The hub cannot listen on its address and port.',
+    fix: 'Stop what listens there already, or choose another address or port.',
+  },
   'needs-database': {
     retryable: false,
     meaning:
