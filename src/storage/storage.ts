@@ -168,7 +168,7 @@ export interface Storage {
   limits(): Promise<LimitState[]>;
 
   // ── log ───────────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Keeps at most 1,000 lines and 256 KB a job; what comes beyond is dropped. Lines whose lease is neither the job's present one nor the one that ended it are dropped. A repeated (token, seq) is kept once. */
+  /** Keeps at most 1,000 lines and 256 KB a job; what comes beyond is dropped. Lines whose lease is neither the job's present one nor the one that ended it are dropped. A repeated seq of one lease is kept once. */
   appendLog(lines: readonly NewLogLine[]): Promise<void>;
   log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]>;
 

@@ -35,8 +35,9 @@ function isOfItsLease(job: MemoryJob, { token }: NewLogLine): boolean {
   return (job.lease?.token ?? job.endedBy) === token;
 }
 
+/** Of the same lease: a token that is used again for another lease counts its lines anew. */
 function isRepeat(job: MemoryJob, line: NewLogLine): boolean {
-  return job.log.some((known) => known.token === line.token && known.seq === line.seq);
+  return job.log.some((known) => known.claimNumber === job.claimNumber && known.seq === line.seq);
 }
 
 function isFull(job: MemoryJob, line: NewLogLine): boolean {
