@@ -19,6 +19,8 @@ export type {
   AuditPage,
   OperatorOptions,
 } from './client/fleet-control.js';
+export type { FleetRecycleReport } from './client/fleet-recycle.js';
+export type { RecycleFleetOptions } from './client/fleet-recycle-options.js';
 export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
 export type { JobContext, JobFacts } from './client/job-context.js';
 export type { JobDefinition, Upcast } from './client/job-definition.js';

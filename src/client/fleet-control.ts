@@ -58,6 +58,12 @@ export class FleetControl {
     return (await this.#storage()).changeWorker(target, this.#changeOf(deed), entry);
   }
 
+  /** Writes to the audit what was done to the fleet as a whole. */
+  async note(action: string, result: string, options: OperatorOptions): Promise<void> {
+    const { actor, source } = resolveOperator(options);
+    await (await this.#storage()).noteAudit({ id: uuidv7(), actor, action, target: 'fleet', source }, result);
+  }
+
   async audit(options: AuditOptions = {}): Promise<AuditPage> {
     const { limit, after } = resolveAudit(options);
     const entries = await (await this.#storage()).audit({ limit, ...(after === null ? {} : { after }) });

@@ -38,6 +38,8 @@ import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.j
 import { type EditContext, type EditOptions, resolveEdit } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
 import type { AuditOptions, AuditPage, OperatorOptions } from './fleet-control.js';
+import { type FleetRecycleReport, recycleFleet } from './fleet-recycle.js';
+import type { RecycleFleetOptions } from './fleet-recycle-options.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
 import type { JobDefinition, RunnableJob } from './job-definition.js';
 import { DispatchedJob, type JobHandle, type ResultOptions } from './job-handle.js';
@@ -449,6 +451,22 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** Asks a worker to finish what runs and to make room for a fresh process, or, embedded in a program, to start anew. */
   recycleWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
     return this.#core.fleet.change('recycle', id, options);
+  }
+
+  /**
+   * Recycles the whole fleet, some at a time: waits for each to come back before the next, and stops by itself where one
+   * does not.
+   */
+  recycleFleet(options?: RecycleFleetOptions): Promise<FleetRecycleReport> {
+    const { fleet, inspector } = this.#core;
+    return recycleFleet(
+      {
+        workers: () => inspector.workers(),
+        change: (deed, id, operator) => fleet.change(deed, id, operator),
+        note: (action, result, operator) => fleet.note(action, result, operator),
+      },
+      options,
+    );
   }
 
   /** Removes the registration of a worker that is offline, and what operators wanted of it. `alive`: it is not offline. */

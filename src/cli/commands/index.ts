@@ -4,6 +4,7 @@ import { bury, cancel, remove, retry } from './change-job.js';
 import { dispatch } from './dispatch.js';
 import { doctor } from './doctor.js';
 import { edit } from './edit.js';
+import { fleet } from './fleet.js';
 import { flush } from './flush.js';
 import { init } from './init.js';
 import { job } from './job.js';
@@ -45,6 +46,7 @@ export const commands: readonly CommandSpec<never>[] = [
   resume,
   workers,
   worker,
+  fleet,
   audit,
   settings,
   doctor,

@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly input?: string;
   /** A folder below the project. */
   readonly folder?: string;
+  /** After which it is killed. @default 25 s */
+  readonly longestMs?: number;
 }
 
 /** A command that goes on until it is told to stop. */
@@ -126,7 +128,7 @@ function startCommand(args: readonly string[], options: RunOptions & { readonly 
     cwd: options.cwd,
     env: cleanEnv(options.env),
     stdio: 'pipe',
-    timeout: deadlineMs,
+    timeout: options.longestMs ?? deadlineMs,
     killSignal: 'SIGKILL',
   });
   let stdout = '';
