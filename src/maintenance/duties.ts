@@ -14,8 +14,10 @@ import { Rescuer } from './rescuer.js';
 
 export interface DutiesOptions {
   readonly storage: Storage;
-  /** Who takes the rows: the incarnation of the process. */
+  /** Who takes the rows: the incarnation of the worker that they stand beside, or the id of the hub that runs them. */
   readonly holder: string;
+  /** @default 'worker' */
+  readonly beside?: 'worker' | 'hub';
   readonly leaseMs: number;
   readonly retentionMs: number;
   readonly logRetentionMs: number;
@@ -53,7 +55,7 @@ export class Duties extends Service {
     });
     this.#reaper = new Reaper({
       storage,
-      self: options.holder,
+      self: options.beside === 'hub' ? { hubId: options.holder } : { incarnation: options.holder },
       staleMs: options.staleReapMs,
       everyMs: options.reapIntervalMs,
       logger,

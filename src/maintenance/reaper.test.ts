@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { hubReport } from '../../test/support/hub-report.js';
 import { workerReport } from '../../test/support/worker-report.js';
 import { silentLogger } from '../internal/logger.js';
 import { MemoryStorage } from '../storage/memory/storage.js';
@@ -44,7 +45,7 @@ describe('the reaper', () => {
       },
     });
     reaper = new Reaper({
-      ...{ storage: broken, self, staleMs, everyMs, monotonic: () => monotonicMs },
+      ...{ storage: broken, self: { incarnation: self }, staleMs, everyMs, monotonic: () => monotonicMs },
       logger: { ...silentLogger, info: (line: string) => lines.push(line) },
     });
     for (const id of ['a', 'b']) await storage.register(workerReport({ id, incarnation: id.repeat(16) }), 0);
@@ -95,6 +96,65 @@ describe('the reaper', () => {
     await storage.register(workerReport({ id: 'me', incarnation: self }), 0);
     await rounds(7);
     expect(await ids()).toEqual(['me']);
+  });
+
+  it('never forgets whom a hub that is alive has on a socket', async () => {
+    const far = workerReport({ id: 'far', incarnation: 'c'.repeat(16), link: 'hub', hubId: 'h' });
+    const { epoch } = await storage.register(far, 0);
+    const beating = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n += 1) {
+        await storage.hubBeat(hubReport({ id: 'h' }));
+        offsetMs += everyMs - 5_000;
+        await storage.hubBeat(hubReport({ id: 'h' }));
+        offsetMs -= everyMs - 5_000;
+        await rounds(1);
+      }
+    };
+    await beating(10);
+    expect(await ids()).toEqual(['far', 'me']);
+    await storage.noteDisconnected('far', far.incarnation, epoch);
+    await beating(1);
+    expect(await ids()).toEqual(['me']);
+  });
+
+  it('forgets whom a hub had that is silent itself', async () => {
+    await storage.register(
+      workerReport({ id: 'far', incarnation: 'c'.repeat(16), link: 'hub', hubId: 'h' }),
+      0,
+    );
+    await storage.hubBeat(hubReport({ id: 'h' }));
+    await rounds(6);
+    expect(await ids()).toEqual(['me']);
+  });
+
+  it('on a hub takes the view for real where its own row is, and no other', async () => {
+    const onHub = new Reaper({
+      ...{
+        storage,
+        self: { hubId: 'h' },
+        staleMs,
+        everyMs,
+        monotonic: () => monotonicMs,
+        logger: silentLogger,
+      },
+    });
+    const sweeps = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n += 1) {
+        offsetMs += everyMs;
+        monotonicMs += everyMs;
+        await onHub.sweep();
+      }
+    };
+    await storage.hubBeat(hubReport({ id: 'other' }));
+    await sweeps(10);
+    expect(await ids()).toEqual(['a', 'b', 'me']);
+    for (let n = 0; n < 7; n += 1) {
+      offsetMs += everyMs;
+      await storage.hubBeat(hubReport({ id: 'h' }));
+      offsetMs -= everyMs;
+      await sweeps(1);
+    }
+    expect(await ids()).toEqual([]);
   });
 
   it('only watches while another one acts', async () => {

@@ -4,18 +4,20 @@
  * for as long, by its own clock, with the database answering all the while. A clock that jumps, a database that was away,
  * and a process that was frozen or has just begun prove nothing.
  *
- * A view that fails, that is empty, or in which the worker beside this reaper is missing is no view: what was watched by
- * then counts no more. Each registration goes by compare-and-set on the heartbeat that was seen. What operators wanted of
+ * A view that fails, that is empty, or in which the one beside this reaper is missing (its worker; on a hub, that hub
+ * among the hubs) is no view: what was watched by then counts no more. A worker that a hub which is alive has on a socket
+ * is never forgotten, whatever its heartbeats: the socket is the better witness, and it is noted when it closes. Each registration goes by compare-and-set on the heartbeat that was seen. What operators wanted of
  * a worker is kept for when its id comes back (storage).
  */
 import type { Logger } from '../internal/logger.js';
+import { type HubRecord, isHubAlive } from '../storage/hub-record.js';
 import type { Storage } from '../storage/storage.js';
 import type { WorkerRecord } from '../storage/worker-record.js';
 
 export interface ReaperOptions {
   readonly storage: Storage;
-  /** The incarnation of the worker beside this reaper, which must be in the view. */
-  readonly self: string;
+  /** Who must be in the view: the worker beside this reaper, by its incarnation, or the hub that it runs on, by its id. */
+  readonly self: { readonly incarnation: string } | { readonly hubId: string };
   /** How long a worker must have been silent. */
   readonly staleMs: number;
   /** The rhythm of `sweep`. */
@@ -34,6 +36,7 @@ interface Watched {
 export class Reaper {
   readonly #options: ReaperOptions;
   #watched = new Map<string, Watched>();
+  #liveHubs: ReadonlySet<string> = new Set();
   #lookedAtMs: number | null = null;
 
   constructor(options: ReaperOptions) {
@@ -56,10 +59,12 @@ export class Reaper {
 
   /** Null: no view. */
   async #look(): Promise<readonly WorkerRecord[] | null> {
-    const { storage, self, everyMs, monotonic } = this.#options;
+    const { storage, everyMs, monotonic } = this.#options;
     let workers: readonly WorkerRecord[];
+    let hubs: readonly HubRecord[];
     try {
       workers = await storage.workers();
+      hubs = await storage.hubs();
     } catch (error) {
       this.#watched.clear();
       throw error;
@@ -67,8 +72,10 @@ export class Reaper {
     const nowMs = monotonic();
     const wasFrozen = this.#lookedAtMs !== null && nowMs - this.#lookedAtMs > 3 * everyMs;
     this.#lookedAtMs = nowMs;
-    if (wasFrozen || !workers.some(({ incarnation }) => incarnation === self)) this.#watched.clear();
-    if (!workers.some(({ incarnation }) => incarnation === self)) return null;
+    const isView = this.#isView(workers, hubs);
+    if (wasFrozen || !isView) this.#watched.clear();
+    if (!isView) return null;
+    this.#liveHubs = new Set(hubs.filter(isHubAlive).map(({ id }) => id));
     const before = this.#watched;
     this.#watched = new Map(
       workers.map(({ id, heartbeatAtMs }) => {
@@ -80,7 +87,20 @@ export class Reaper {
     return workers;
   }
 
-  #isProvenStale({ id, silentForMs }: WorkerRecord): boolean {
+  #isView(workers: readonly WorkerRecord[], hubs: readonly HubRecord[]): boolean {
+    const { self } = this.#options;
+    if (workers.length === 0) return false;
+    if ('hubId' in self) return hubs.some((hub) => hub.id === self.hubId && isHubAlive(hub));
+    return workers.some(({ incarnation }) => incarnation === self.incarnation);
+  }
+
+  #isConnected({ hubId, gone, disconnectedForMs }: WorkerRecord): boolean {
+    return hubId !== null && !gone && disconnectedForMs === null && this.#liveHubs.has(hubId);
+  }
+
+  #isProvenStale(worker: WorkerRecord): boolean {
+    if (this.#isConnected(worker)) return false;
+    const { id, silentForMs } = worker;
     const { staleMs, monotonic } = this.#options;
     const seen = this.#watched.get(id);
     return silentForMs >= staleMs && seen !== undefined && monotonic() - seen.sinceMs >= staleMs;

@@ -2,7 +2,9 @@
  * Takes back expired leases, on evidence. A lease past its end is suspicion; it becomes death only when this process has
  * itself seen the database reachable for one whole lease, so that a worker which could not renew because storage was away
  * has had its chance. A process too young to know (or one that was frozen meanwhile) takes only leases that ended a whole
- * lease ago, and those only when the server has been up for that long.
+ * lease ago, and those only when the server has been up for that long. A worker on a hub link renews through a hub, so
+ * for its leases some hub must have been alive for as long (`hub-evidence.ts`); without one they wait, and those of
+ * workers on a storage link do not wait with them.
  *
  * Each lease is decided by itself and guarded by the end it was seen with: one that was renewed in between stays.
  */
@@ -14,6 +16,7 @@ import type { Logger } from '../internal/logger.js';
 import { incarnationOf } from '../storage/claimed-job.js';
 import type { ExpiredLease, TakeBack, TakeBackOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
+import { HubEvidence } from './hub-evidence.js';
 
 const pageSize = 200;
 const deathBackoff: ResolvedBackoff = resolveBackoff('exponential');
@@ -40,18 +43,21 @@ export interface RescueReport {
 
 export class Rescuer {
   readonly #options: RescuerOptions;
+  readonly #hubs: HubEvidence;
   #reachableSinceMs: number | null = null;
   #observedAtMs: number | null = null;
 
   constructor(options: RescuerOptions) {
     this.#options = options;
+    this.#hubs = new HubEvidence(options);
   }
 
   /** Rejects when storage cannot be reached; what was taken back by then stays so. `force` takes every expired lease. */
   async sweep({ force = false, expectedEveryMs = Number.POSITIVE_INFINITY } = {}): Promise<RescueReport> {
+    if (force) return await this.#eachPage((page) => page);
     const { leaseMs } = this.#options;
     return await this.watching(expectedEveryMs, () =>
-      this.#eachPage((page) => (force ? page : this.#withEvidence(page, leaseMs))),
+      this.#eachPage(async (page) => this.#hubs.proven(await this.#withEvidence(page, leaseMs))),
     );
   }
 
@@ -87,13 +93,18 @@ export class Rescuer {
     }
   }
 
-  /** Runs a call to storage and takes its answer, or its failure, as an observation of whether the database can be reached. */
+  /**
+   * Looks at the hubs, runs a call to storage and takes its answer, or its failure, as an observation of whether the
+   * database can be reached.
+   */
   async watching<T>(expectedEveryMs: number, call: () => Promise<T>): Promise<T> {
     try {
       this.#observe(expectedEveryMs);
+      await this.#hubs.look();
       return await call();
     } catch (error) {
       this.#reachableSinceMs = null;
+      this.#hubs.forget();
       throw error;
     }
   }
@@ -102,7 +113,10 @@ export class Rescuer {
   #observe(expectedEveryMs: number): void {
     const now = this.#options.monotonic();
     const isFirst = this.#reachableSinceMs === null || this.#observedAtMs === null;
-    if (isFirst || now - (this.#observedAtMs ?? 0) > expectedEveryMs * 3) this.#reachableSinceMs = now;
+    if (isFirst || now - (this.#observedAtMs ?? 0) > expectedEveryMs * 3) {
+      this.#reachableSinceMs = now;
+      this.#hubs.forget();
+    }
     this.#observedAtMs = now;
   }
 

@@ -1,3 +1,11 @@
+/** A hub says so every … */
+export const hubBeatMs = 5_000;
+/** A hub that missed three of its heartbeats is not known to be alive. */
+const hubFreshMs = 3 * hubBeatMs;
+
+export const isHubAlive = ({ silentForMs }: Pick<HubRecord, 'silentForMs'>): boolean =>
+  silentForMs < hubFreshMs;
+
 /** What a hub says of itself, again and again. */
 export interface HubReport {
   /** New at each boot of a hub. */

@@ -14,6 +14,8 @@ import { failedParentsSuite } from './failed-parents.suite.js';
 import { fairnessSuite } from './fairness.suite.js';
 import { faultsSuite } from './faults.suite.js';
 import { filterSuite } from './filter.suite.js';
+import { hubLeasesSuite } from './hub-leases.suite.js';
+import { hubsSuite } from './hubs.suite.js';
 import { idempotencySuite } from './idempotency.suite.js';
 import { inspectSuite } from './inspect.suite.js';
 import { labelsSuite } from './labels.suite.js';
@@ -31,6 +33,7 @@ import { type EngineFixture, type EngineUnderTest, Stage } from './stage.js';
 import { statsSuite } from './stats.suite.js';
 import { takesSuite } from './takes.suite.js';
 import { textsSuite } from './texts.suite.js';
+import { tokensSuite } from './tokens.suite.js';
 import { uniqueSuite } from './unique.suite.js';
 import { watchSuite } from './watch.suite.js';
 import { watchLimitsSuite } from './watch-limits.suite.js';
@@ -58,6 +61,9 @@ const areas = {
   texts: textsSuite,
   log: logSuite,
   workers: workersSuite,
+  hubs: hubsSuite,
+  'hub leases': hubLeasesSuite,
+  tokens: tokensSuite,
   purge: purgeSuite,
   watch: watchSuite,
   lifecycle: lifecycleSuite,
