@@ -1,11 +1,14 @@
 import type { Millrace } from '../../client/millrace.js';
 import type { Logger } from '../../internal/logger.js';
+import type { StreamTimes } from './events/event-stream.js';
 
 /** What the HTTP API stands on. */
 export interface ApiDeps {
   /** Its definitions, where it has any, say which names and inputs are taken. */
   readonly client: Millrace;
   readonly logger: Logger;
+  /** Bounds of the streams of events. @default 500 streams, a beat each 15 s, 30 s for a slow reader */
+  readonly events?: { readonly mostStreams?: number; readonly times?: StreamTimes } | undefined;
   /** Shown in the details of `/healthz`. */
   readonly health?: () => Readonly<Record<string, unknown>>;
 }

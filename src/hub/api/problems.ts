@@ -7,7 +7,7 @@ import { type ErrorCode, errorCodes } from '../../internal/error-codes.js';
 import { isMillraceError, MillraceError } from '../../internal/errors.js';
 import { describeFailure } from '../../internal/failure.js';
 import type { Logger } from '../../internal/logger.js';
-import { problemType } from '../../protocol/http/http-terms.js';
+import { maxBodyBytes, problemType } from '../../protocol/http/http-terms.js';
 import type { ProblemEntry, ProblemShape } from '../../protocol/http/problem-shape.js';
 
 /** Codes with a status of their own; others are 503 where waiting may cure them, and 500 where not. */
@@ -132,4 +132,12 @@ function hidden(thrown: unknown, logger: Logger): MillraceError {
   return new MillraceError('internal', 'something went wrong in the hub; its log says what', {
     cause: thrown,
   });
+}
+
+/** Options of an app that `registerApi` is for: what fastify refuses before any route is a problem as well. */
+export function apiServerOptions(logger: Logger): {
+  frameworkErrors: ReturnType<typeof errorHandler>;
+  bodyLimit: number;
+} {
+  return { frameworkErrors: errorHandler(logger), bodyLimit: maxBodyBytes };
 }

@@ -4,9 +4,12 @@ import type { ApiApp } from './api-routes.js';
 import { gatherOpenapi } from './openapi.js';
 import { errorHandler } from './problems.js';
 import { checkShape, parseJsonBodies, requireJson, tellAsJson } from './request-rules.js';
+import { bulkRoutes, controlRoutes } from './routes/control-routes.js';
 import { dispatchRoutes } from './routes/dispatch-routes.js';
+import { eventRoutes } from './routes/event-routes.js';
 import { jobRoutes } from './routes/job-routes.js';
 import { openapiRoutes } from './routes/openapi-routes.js';
+import { queueRoutes, upkeepRoutes } from './routes/queue-routes.js';
 import { systemRoutes } from './routes/system-routes.js';
 import { workerControlRoutes, workerRoutes } from './routes/worker-routes.js';
 import { KnownRoutes } from './unknown-routes.js';
@@ -32,7 +35,12 @@ export async function registerApi(instance: FastifyInstance, deps: ApiDeps): Pro
   openapiRoutes(app);
   dispatchRoutes(app, deps);
   jobRoutes(app, deps);
+  eventRoutes(app, deps);
+  controlRoutes(app, deps);
+  bulkRoutes(app, deps);
+  queueRoutes(app, deps);
   workerRoutes(app, deps);
   workerControlRoutes(app, deps);
+  upkeepRoutes(app, deps);
   systemRoutes(app, deps);
 }

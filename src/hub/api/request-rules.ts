@@ -10,10 +10,11 @@ import { notJson } from './problems.js';
 const writing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const mostProblems = 50;
 
-/** Refuses a write that does not say it is JSON, before its body is read. */
-export function requireJson(request: FastifyRequest): void {
-  if (!writing.has(request.method)) return;
-  const type = request.headers['content-type'] ?? '';
+/** Refuses a write that does not say it is JSON, before its body is read: a form of another site can't send that. */
+export function requireJson({ method, headers }: FastifyRequest): void {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (!writing.has(method) && !hasBody) return;
+  const type = headers['content-type'] ?? '';
   if (/^application\/json\s*(;|$)/i.test(type.trim())) return;
   throw notJson();
 }

@@ -34,6 +34,7 @@ export const workerShape = named(
     pid: count,
     version: text,
     link: z.enum(['storage', 'hub']),
+    hubId: text.nullable().describe('The hub that it is connected to.'),
     status: z.enum(['active', 'drain', 'standby', 'stale', 'offline']),
     state: text.describe('Of its lifecycle, in capitals.'),
     stateSince: time.nullable(),
@@ -44,6 +45,10 @@ export const workerShape = named(
     startedAt: time,
     heartbeatAt: time,
     silentForMs: z.number(),
+    disconnectedForMs: z
+      .number()
+      .nullable()
+      .describe('Since the hub lost its socket; null while it is connected, or on a storage link.'),
     restarts: count,
     transitions: z.array(z.object({ state: text, at: time, reason: text })).readonly(),
     drain: z.object({ reason: text, owner: text, deadlineAt: time.nullable() }).nullable(),
@@ -95,5 +100,28 @@ export const workerOrdered = named(
 );
 
 export const workerParams = z.object({ id: text.describe('The id of a worker.') });
+
+export const hubsAnswer = named(
+  'Hubs',
+  'The hubs over this database.',
+  z.object({
+    hubs: z
+      .array(
+        z.object({
+          id: text,
+          host: text,
+          pid: count,
+          version: text,
+          advertiseUrl: text.nullable(),
+          connections: count.describe('Workers connected to it.'),
+          details: z.record(text, z.unknown()),
+          startedAt: time,
+          heartbeatAt: time,
+          silentForMs: z.number(),
+        }),
+      )
+      .readonly(),
+  }),
+);
 
 export type WorkerShape = z.output<typeof workerShape>;

@@ -200,6 +200,9 @@ export const statusEvent = named(
   }),
 );
 
+/** A stream is text for a schema. */
+export const eventText = z.string();
+
 export type JobListingShape = z.output<typeof jobListing>;
 export type JobShape = z.output<typeof jobShape>;
 export type StatusEventShape = z.output<typeof statusEvent>;

@@ -151,6 +151,14 @@ export const endingQuery = z.strictObject({
     .describe("How long to wait for the end of the job, as in '20s'; at most 30 s. By default not at all."),
 });
 
+export const eventQuery = z.strictObject({
+  since: text.optional().describe('As the header `Last-Event-ID`, which goes before it.'),
+});
+
+export const eventHeaders = z.object({
+  'last-event-id': text.optional().describe('`id` of the last event seen.'),
+});
+
 export const idParams = z.object({ id: text.describe('The full id of a job.') });
 
 export const editBody = named(

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import { defineJob } from '../../../src/client/define-job.js';
 import type { JobDefinition } from '../../../src/client/job-definition.js';
 import { Millrace } from '../../../src/client/millrace.js';
+import type { ApiDeps } from '../../../src/hub/api/api-deps.js';
+import { apiServerOptions } from '../../../src/hub/api/problems.js';
 import { registerApi } from '../../../src/hub/api/register-api.js';
 import { createLineLogger } from '../../../src/internal/logger.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
@@ -18,6 +20,13 @@ export const fail = defineJob('fail', {
   run: () => {
     throw new TypeError('no way');
   },
+});
+/** Runs until it is asked to stop. */
+export const hang = defineJob('hang', {
+  run: ({ signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    }),
 });
 export const steps = defineJob('steps', {
   input: z.object({ count: z.number().int() }),
@@ -48,17 +57,21 @@ export interface ApiStage extends AsyncDisposable {
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
 }
 
+interface StageOptions extends Partial<Omit<ApiDeps, 'client' | 'logger'>> {
+  readonly jobs?: readonly JobDefinition[];
+}
+
 /** The API on a real socket. */
 export async function openApi(
   name: Engine,
-  { jobs = [greet, fail, steps] }: { readonly jobs?: readonly JobDefinition[] } = {},
+  { jobs = [greet, fail, steps, hang], ...rest }: StageOptions = {},
 ): Promise<ApiStage> {
   const engine = await openEngine(name);
   const lines: string[] = [];
   const logger = createLineLogger({ write: (line) => lines.push(line) });
   const client: Millrace = new Millrace({ database: engine.storage, jobs, dispatchTimeout: '5s' });
-  const app = fastify();
-  await registerApi(app, { client, logger });
+  const app = fastify(apiServerOptions(logger));
+  await registerApi(app, { client, logger, ...rest });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   return {

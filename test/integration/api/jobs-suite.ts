@@ -4,6 +4,7 @@ import { workersAnswer } from '../../../src/protocol/http/fleet-shapes.js';
 import { dispatchedShape, endingAnswer, jobShape, jobsPage } from '../../../src/protocol/http/job-answers.js';
 import { problemShape } from '../../../src/protocol/http/problem-shape.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
+import { engineAvailable } from '../../support/engines.js';
 import { waitFor } from '../../support/wait-for.js';
 import { type Answer, openApi, work } from './api-stage.js';
 
@@ -19,7 +20,7 @@ export function expectProblem(answer: Answer, status: number, code: string): voi
 
 /** Dispatching and looking at jobs over HTTP, on every engine. */
 export function jobsSuite(name: Engine): void {
-  describe(`[${name}] http: dispatch`, () => {
+  describe.skipIf(!engineAvailable(name))(`[${name}] http: dispatch`, () => {
     it('answers 201 with the id, and 200 with the same job for what was there before', async () => {
       await using at = await openApi(name);
       const first = await at.call('POST', '/jobs', {
@@ -151,7 +152,7 @@ export function jobsSuite(name: Engine): void {
     });
   });
 
-  describe(`[${name}] http: looking at jobs`, () => {
+  describe.skipIf(!engineAvailable(name))(`[${name}] http: looking at jobs`, () => {
     it('gives a job whole, and its end to who waits for it', async () => {
       await using at = await openApi(name);
       const { body } = await at.call('POST', '/jobs', { name: 'greet', payload: { name: 'Ada' } });

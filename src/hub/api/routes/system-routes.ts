@@ -1,5 +1,6 @@
 import { withDeadline } from '../../../internal/deadline.js';
 import { version } from '../../../internal/version.js';
+import { hubsAnswer } from '../../../protocol/http/fleet-shapes.js';
 import { pageQuery } from '../../../protocol/http/job-requests.js';
 import {
   auditPage,
@@ -9,6 +10,7 @@ import {
   readyAnswer,
   statsQuery,
 } from '../../../protocol/http/system-shapes.js';
+import type { HubRecord } from '../../../storage/hub-record.js';
 import { monotonicMs } from '../../../worker/monotonic.js';
 import type { ApiDeps } from '../api-deps.js';
 import { type ApiApp, problems, toldAs } from '../api-routes.js';
@@ -86,6 +88,22 @@ export function systemRoutes(app: ApiApp, { client, health }: ApiDeps): void {
 
   app.route({
     method: 'GET',
+    url: '/hubs',
+    config: needs('read'),
+    schema: {
+      operationId: 'hubs',
+      summary: 'The hubs over this database',
+      tags: ['Workers'],
+      response: { 200: hubsAnswer, ...problems() },
+    },
+    async handler() {
+      const hubs = await (await client.internals.storage()).hubs();
+      return toldAs({ hubs: hubs.map(hubView) });
+    },
+  });
+
+  app.route({
+    method: 'GET',
     url: '/audit',
     config: needs('admin'),
     schema: {
@@ -97,4 +115,8 @@ export function systemRoutes(app: ApiApp, { client, health }: ApiDeps): void {
     },
     handler: async ({ query }) => toldAs(await client.audit(query)),
   });
+}
+
+function hubView({ startedAtMs, heartbeatAtMs, ...hub }: HubRecord) {
+  return { ...hub, startedAt: new Date(startedAtMs), heartbeatAt: new Date(heartbeatAtMs) };
 }

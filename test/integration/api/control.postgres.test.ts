@@ -1,0 +1,3 @@
+import { apiControlSuite } from './control-suite.js';
+
+apiControlSuite('postgres');

@@ -1,0 +1,4 @@
+import { eventsSuite, streamSuite } from './events-suite.js';
+
+eventsSuite('memory');
+streamSuite('memory');
