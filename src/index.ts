@@ -1,4 +1,10 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec';
+export type {
+  CreatedToken,
+  CreateTokenOptions,
+  RevokeOutcome,
+  TokenListing,
+} from './client/access-tokens.js';
 export type { BulkEditOptions, BulkOptions, BulkReport } from './client/bulk-control.js';
 export type {
   ControlKind,
@@ -59,6 +65,7 @@ export type { QueueSelection, QueueShare } from './internal/queue-selection.js';
 export { uuidv7 as newJobId } from './internal/uuid.js';
 export { version } from './internal/version.js';
 export type { RescueReport } from './maintenance/rescuer.js';
+export type { TokenRole } from './storage/access-token.js';
 export type { JobLimit, LimitState } from './storage/job-limit.js';
 export type { QueueStats } from './storage/job-record.js';
 export type { FailedParentPolicy } from './storage/new-job.js';

@@ -5,6 +5,7 @@ import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import { parseDatabaseUrl } from '../storage/database-url.js';
 import { createStorage } from '../storage/open-storage.js';
+import { AccessTokens } from './access-tokens.js';
 import { Control } from './control.js';
 import { CostWatch } from './cost-watch.js';
 import { Definitions } from './definitions.js';
@@ -35,6 +36,7 @@ export class ClientCore {
   readonly control: Control;
   readonly inspector: Inspector;
   readonly fleet: FleetControl;
+  readonly tokens: AccessTokens;
   readonly options: ResolvedMillraceOptions;
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
@@ -53,6 +55,7 @@ export class ClientCore {
     this.control = new Control(storage, settings.retentionDays);
     this.inspector = new Inspector(storage, settings);
     this.fleet = new FleetControl(storage, settings);
+    this.tokens = new AccessTokens(storage);
     this.handles = {
       job: (id) => this.inspector.job(id),
       result: (id, resultOptions) => this.waiter.wait(id, resultOptions),

@@ -14,6 +14,7 @@ import type { RunReport, TickReport } from '../worker/run-report.js';
 import { type FlushOptions, flush, type TickOptions, tick } from '../worker/tick.js';
 import { Worker } from '../worker/worker.js';
 import type { WorkerOptions } from '../worker/worker-options.js';
+import type { CreatedToken, CreateTokenOptions, RevokeOutcome, TokenListing } from './access-tokens.js';
 import {
   type BulkEditOptions,
   type BulkKind,
@@ -477,6 +478,29 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   /** What operators did to workers, and what came of it. Kept for 400 days. */
   audit(options?: AuditOptions): Promise<AuditPage> {
     return this.#core.fleet.audit(options);
+  }
+
+  // ── tokens of hubs ────────────────────────────────────────────────────────────────────────────────────────────
+  /**
+   * Makes a token for who uses a hub. It is told this once: only its hash is kept.
+   *
+   * @throws MillraceError `option-invalid`, `option-unknown`
+   *
+   * @example
+   * const { token } = await millrace.createToken({ role: 'worker', name: 'w1', expires: '30d' });
+   */
+  createToken(options: CreateTokenOptions): Promise<CreatedToken> {
+    return this.#core.tokens.create(options);
+  }
+
+  /** The tokens there are, also revoked and expired ones, newest first; of their secrets nothing. */
+  tokens(): Promise<TokenListing[]> {
+    return this.#core.tokens.list();
+  }
+
+  /** Ends a token by its id: within two seconds it stops working on every hub, open sockets included. */
+  revokeToken(id: string, options?: OperatorOptions): Promise<RevokeOutcome> {
+    return this.#core.tokens.revoke(id, options);
   }
 
   // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────

@@ -17,6 +17,7 @@ import { retryBuried } from './retry-buried.js';
 import { settings } from './settings.js';
 import { status } from './status.js';
 import { tick } from './tick.js';
+import { token } from './token.js';
 import { why } from './why.js';
 import { work } from './work.js';
 import { worker } from './worker.js';
@@ -47,6 +48,7 @@ export const commands: readonly CommandSpec<never>[] = [
   workers,
   worker,
   fleet,
+  token,
   audit,
   settings,
   doctor,
