@@ -5,7 +5,7 @@ One event loop in the main thread owns the socket and all state. Each handler ru
 through the loop, so heartbeats go out whatever handlers do."""
 import argparse, asyncio, collections, json, logging, os, random, runpy, secrets, signal, socket, sys, threading, time, traceback
 import websockets
-from websockets.exceptions import ConnectionClosed, InvalidStatusCode, WebSocketException
+from websockets.exceptions import ConnectionClosed, WebSocketException
 
 log = logging.getLogger("worker")
 LONGEST_WAIT_S, GRACE_S, FOREVER = 15, 5, float("inf")
@@ -28,18 +28,16 @@ class Attempt:
 
     def log(self, text, level="info", kind="log"):
         self.lines += 1
-        line = {"id": self.lease[0], "token": self.lease[1], "seq": self.lines, "kind": kind, "level": level}
-        self.worker.lines.append({**line, "text": printable(text)})
-
-    def progress(self, done, total):
-        self.log(json.dumps({"done": done, "total": total}), kind="progress")
+        self.worker.lines.append({"id": self.lease[0], "token": self.lease[1], "seq": self.lines, "kind": kind, "level": level,
+                                  "text": printable(text)})
 
     def run(self, handler):
+        result = failure = None
         try:
-            ended = (json.dumps(handler(json.loads(self.job["payload"]), self), allow_nan=False), None)
+            result = json.dumps(handler(json.loads(self.job["payload"]), self), allow_nan=False)
         except BaseException as error:  # whatever a handler raises ends its job, not the worker
-            ended = (None, error)
-        self.worker.loop.call_soon_threadsafe(self.worker.on_ended, self, *ended)
+            failure = error
+        self.worker.loop.call_soon_threadsafe(self.worker.on_ended, self, result, failure)
 
     def stop(self, why):
         if self.why is None:
@@ -52,28 +50,24 @@ class Worker:
         self.options, self.handlers = options, handlers
         self.id, self.incarnation = options.id or "w-" + secrets.token_hex(4), secrets.token_hex(8)
         self.running, self.outbox, self.lines = {}, {}, collections.deque(maxlen=1000)
-        self.state, self.drain, self.admin_state = "REGISTER", None, "active"
-        self.socket = self.welcome = None
-        self.done = self.clock_ms = 0  # attempts that ended; the database's clock less ours
-        self.is_ended = self.is_forced = False
+        self.state, self.admin_state, self.drain, self.socket, self.welcome = "REGISTER", "active", None, None, None
+        self.done, self.clock_ms, self.is_ended, self.is_forced = 0, 0, False, False
 
     async def work(self):
         """[4.1, 11]"""
         self.loop, tries, failures = asyncio.get_running_loop(), 0, 0
         for name in (signal.SIGTERM, signal.SIGINT):
-            self.loop.add_signal_handler(name, self.on_signal)
+            self.loop.add_signal_handler(name, self.start_drain, "signal", self.options.stop_timeout)
         ticker = asyncio.create_task(self.tick_for_ever())
         while not self.is_ended:
-            hub, longest = self.options.hub[tries % len(self.options.hub)], None
+            longest = None
             try:
-                await self.connect(f"{hub.rstrip('/')}/workers/{self.id}/link")
+                await self.connect(f"{self.options.hub[tries % len(self.options.hub)].rstrip('/')}/workers/{self.id}/link")
             except ConnectionClosed as error:
                 longest = self.on_closed(error.rcvd.code if error.rcvd else 1006, error.rcvd.reason if error.rcvd else "")
-            except InvalidStatusCode as error:
-                log.error("link: the hub refused the handshake (%s)", error.status_code)
-                longest = None if error.status_code in (429, 503) else LONGEST_WAIT_S
-            except (OSError, WebSocketException, asyncio.TimeoutError) as error:
+            except (OSError, WebSocketException, asyncio.TimeoutError) as error:  # also a handshake that was refused
                 log.warning("link: lost (%s %s)", type(error).__name__, error)
+                longest = LONGEST_WAIT_S if getattr(error, "status_code", 503) in (400, 403, 404, 426) else None
             lasted = self.welcome is not None and time.monotonic() - self.welcome["at"] > LONGEST_WAIT_S
             tries, failures, self.socket, self.welcome = tries + 1, 1 if lasted else failures + 1, None, None
             self.state = "RECONNECTING" if self.state == "RUNNING" else self.state
@@ -102,12 +96,13 @@ class Worker:
             await self.send(
                 "hello", **({"token": self.options.token} if self.options.token else {}), incarnation=self.incarnation,
                 ended=None, host=socket.gethostname(), pid=os.getpid(), version="python-worker 1", queues=self.options.queue,
-                handlers=[{"name": name, "lane": "inline"} for name in self.handlers], labels=self.options.labels, restarts=0,
+                handlers=[{"name": name, "lane": "inline"} for name in self.handlers], labels=[], restarts=0,
                 concurrency=self.options.concurrency, held=[{"id": id, "token": t} for id, t in held], status=self.status())
             while not self.is_ended:  # [9.2]
                 text = await asyncio.wait_for(self.socket.recv(), self.welcome["silenceMs"] / 1000 if self.welcome else 10)
                 try:
                     message = json.loads(text)
+                    self.is_ended = self.is_ended or message["type"] == "goodbye-ack"
                     handle = getattr(self, "hub_" + message["type"].replace("-", "_"), None)
                     if handle is not None:  # [14.2] an unknown message is ignored
                         handle(message)
@@ -151,9 +146,8 @@ class Worker:
     def compare(self, leases, asked_at):
         """[8.6, 8.7] What was received before `asked_at` and is not named is lost."""
         named = {(lease["id"], lease["token"]) for lease in leases}
-        for attempt in self.held():
-            if attempt.lease not in named and attempt.received_at < asked_at:
-                self.lose(attempt)
+        for attempt in [each for each in self.held() if each.lease not in named and each.received_at < asked_at]:
+            self.lose(attempt)
         self.hub_stop({"leases": leases})
 
     def hub_stop(self, message):
@@ -193,9 +187,6 @@ class Worker:
                     self.outbox[lease].update({key: text for key, text in SHORT.items() if key in self.outbox[lease]})
                 self.most_rows = 1
 
-    def hub_goodbye_ack(self, message):
-        self.is_ended = True
-
     def settle(self, lease, **settlement):
         self.outbox[lease] = {"id": lease[0], "token": lease[1], **settlement}
         self.next_settle_at = 0
@@ -217,22 +208,20 @@ class Worker:
 
     def end(self, attempt, error):
         """Settles what did not complete."""
-        attempt.is_settled, job, reason = True, attempt.job, None
-        if attempt.why == "cancelled":
-            return self.settle(attempt.lease, kind="cancelled", reason=None)
-        if attempt.why == "put-back":
-            return self.settle(attempt.lease, kind="put-back", delayMs=0, reason="its worker stops")
+        attempt.is_settled, job = True, attempt.job
+        if attempt.why in ("cancelled", "put-back"):
+            more = {"put-back": {"delayMs": 0, "reason": "its worker stops"}, "cancelled": {"reason": None}}[attempt.why]
+            return self.settle(attempt.lease, kind=attempt.why, **more)
         stack = printable("".join(traceback.format_exception(type(error), error, error.__traceback__)))
         entry = {"at": int(time.time() * 1000 + self.clock_ms), "attempt": attempt.attempt, "worker": self.id,
                  "kind": "timed-out" if attempt.why == "timed-out" else "failed",
                  "error": {"name": type(error).__name__, "message": printable(str(error)), "stack": stack}}  # [6.19]
         errors = [*json.loads(job["errors"] or "[]"), entry]
         text = json.dumps([*errors[:1], *errors[1:][-9:]])
-        text = text if len(text) < 250_000 else json.dumps([entry])
+        ending = {"kind": "retry", "delayMs": random.uniform(0, min(3_600_000, 5000 * 2 ** min(job["attempts"], 20)))}
         if attempt.attempt >= job["maxAttempts"]:
-            return self.settle(attempt.lease, kind="buried", reason="attempts-exhausted", errors=text)
-        delay_ms = random.uniform(0, min(3_600_000, 5000 * 2 ** min(job["attempts"], 20)))
-        self.settle(attempt.lease, kind="retry", delayMs=delay_ms, errors=text)
+            ending = {"kind": "buried", "reason": "attempts-exhausted"}
+        self.settle(attempt.lease, **ending, errors=text if len(text) < 250_000 else json.dumps([entry]))
 
     async def send_results(self, now):
         """[7.2, 8] Results, and the room that is left; one such message on its way at a time."""
@@ -285,11 +274,9 @@ class Worker:
             self.has_said_goodbye = True
             await self.send("goodbye", status=self.status())
 
-    def on_signal(self):
-        self.start_drain("signal", time.monotonic() + (0 if self.drain else self.options.stop_timeout))
-
-    def start_drain(self, why, ends_at):
+    def start_drain(self, why, timeout_s):
         log.info("drain: %s, %s jobs run", why, len(self.running))
+        ends_at = time.monotonic() + (0 if self.drain else timeout_s)  # a second signal waits no more
         self.drain, self.state, self.next_settle_at = {"why": why, "ends_at": ends_at}, "DRAINING", 0
 
 
@@ -298,14 +285,12 @@ def main():
     parser.add_argument("handlers", help="a Python file; each public function in it is the handler of the job of its name")
     parser.add_argument("--hub", default=os.environ.get("HUB_URL", "ws://127.0.0.1:8000"), help="one address or more, by comma")
     parser.add_argument("--queue", default="default", help="queues in strict order, by comma")
-    parser.add_argument("--labels", default="")
-    parser.add_argument("--id")
+    parser.add_argument("--id", help="to be known by over restarts")
     parser.add_argument("--concurrency", type=int, default=4)
     parser.add_argument("--timeout", type=float, default=300, help="of one attempt, s")
     parser.add_argument("--stop-timeout", type=float, default=25, help="after a signal, s")
     options = parser.parse_args()
-    for name in ("hub", "queue", "labels"):
-        setattr(options, name, [part.strip() for part in getattr(options, name).split(",") if part.strip()])
+    options.hub, options.queue = options.hub.split(","), options.queue.split(",")
     options.token = os.environ.get("WORKER_SECRET")  # not on the command line, where every process can read it
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     found = runpy.run_path(options.handlers)

@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { engineAvailable } from '../../support/engines.js';
+import { randomMessagesSuite } from './random-messages-suite.js';
+
+describe.skipIf(!engineAvailable('postgres'))('a hub under random messages', () =>
+  randomMessagesSuite('postgres'),
+);
