@@ -1,6 +1,4 @@
 /** What a welcomed worker asks for beside settling and heartbeats: each is a question to storage and its answer. */
-import { parseJobName } from '../../core/job-name.js';
-import { parseQueueName } from '../../core/queue-name.js';
 import { expectedGot, MillraceError } from '../../internal/errors.js';
 import type { HubMessage } from '../../protocol/hub-messages.js';
 import type { HelloMessage, WorkerMessage } from '../../protocol/worker-messages.js';
@@ -94,9 +92,7 @@ async function dispatch(
 }
 
 /** What a client would have refused: a worker may be anybody's program. */
-function checkJob({ name, queue, payload }: NewJob, mostBytes: number): void {
-  parseJobName(name);
-  parseQueueName(queue);
+function checkJob({ name, payload }: NewJob, mostBytes: number): void {
   const bytes = Buffer.byteLength(payload);
   if (bytes > mostBytes) {
     throw new MillraceError(

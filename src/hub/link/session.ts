@@ -129,15 +129,14 @@ export class Session {
       return;
     }
     this.#isJoining = true;
-    this.#track(hello.id, async () => {
-      try {
-        this.worker = await this.#ports.join(this, hello);
-      } finally {
-        this.#isJoining = false;
-        // A hello that failed may come again, here or on another connection.
-        this.#greetingUntilMs = performance.now() + this.#context.settings.helloMs;
-        this.#handleEarly();
-      }
+    const join = async (): Promise<void> => {
+      this.worker = await this.#ports.join(this, hello);
+    };
+    this.#track(hello.id, join, () => {
+      this.#isJoining = false;
+      // A hello that failed may come again, here or on another connection.
+      this.#greetingUntilMs = performance.now() + this.#context.settings.helloMs;
+      this.#handleEarly();
     });
   }
 
@@ -161,13 +160,14 @@ export class Session {
     this.#track(idOf(message), () => this.#ports.handle(worker, message));
   }
 
-  #track(re: number | null, run: () => Promise<void>): void {
+  #track(re: number | null, run: () => Promise<void>, onEnded: () => void = () => undefined): void {
     this.#pending += 1;
     if (this.#pending >= mostPending) this.#pause();
     run()
       .catch((error: unknown) => this.#failWith(re, error))
       .finally(() => {
         this.#pending -= 1;
+        onEnded();
         this.#resume();
       });
   }

@@ -31,7 +31,10 @@ export class Group {
   pollAtMs = 0;
   /** Grows while nothing comes, where the engine pushes nothing. */
   adaptivePollMs = 0;
-  peekedAtMs = Number.NEGATIVE_INFINITY;
+  lookTimer: NodeJS.Timeout | null = null;
+  lookedAtMs = Number.NEGATIVE_INFINITY;
+  /** When its last member left, or it was made. */
+  emptySinceMs = performance.now();
   loneAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(key: string, terms: GroupTerms) {
@@ -51,15 +54,25 @@ export class Group {
     const found: GroupCandidate[] = [];
     for (const worker of this.members) {
       const take = this.takeOf(worker);
-      if (take === null) this.members.delete(worker);
+      if (take === null) this.leave(worker);
       else if (worker.mayTake && !worker.isClaiming) found.push(candidateOf(worker, take));
     }
     return found;
   }
 
-  close(): void {
+  leave(worker: LinkedWorker): void {
+    if (this.members.delete(worker) && this.members.size === 0) this.emptySinceMs = performance.now();
+  }
+
+  clearPoll(): void {
     if (this.pollTimer !== null) clearTimeout(this.pollTimer);
     this.pollTimer = null;
+  }
+
+  close(): void {
+    this.clearPoll();
+    if (this.lookTimer !== null) clearTimeout(this.lookTimer);
+    this.lookTimer = null;
   }
 }
 

@@ -19,7 +19,9 @@ import { Group, type GroupCandidate, type GroupTerms, groupKey } from './group.j
 
 const mostTurns = 4;
 const largestPass = 64;
-const peekEveryMs = 250;
+const lookEveryMs = 250;
+/** A busy worker leaves its group and comes back all the time; what is known of the group is kept meanwhile. */
+const emptyMs = 30_000;
 const loneEveryMs = 5_000;
 const firstPollMs = 5;
 const pollGrowth = 1.3;
@@ -30,6 +32,7 @@ export class Placement {
   readonly #context: HubContext;
   readonly #storage: Storage;
   readonly #groups = new Map<string, Group>();
+  readonly #groupsOf = new Map<LinkedWorker, Set<Group>>();
   readonly #waiting: Group[] = [];
   #turns = 0;
   #generation = 0;
@@ -76,19 +79,22 @@ export class Placement {
   stand(worker: LinkedWorker, since: number): void {
     if (this.#isStopped || !worker.channel.isOpen) return;
     const { takes, alone } = worker.room.open;
+    const groups = new Set<Group>();
+    this.#groupsOf.set(worker, groups);
     for (const take of takes) {
       const key = groupKey(worker, take, alone);
       const group = this.#groups.get(key) ?? this.#found(key, worker, take, alone);
       group.members.add(worker);
+      groups.add(group);
       if (since !== this.#generation) this.#stir(group, false);
+      this.#lookSoon(group);
     }
   }
 
   /** It has no room that could be filled from here, until it stands again. */
   withdraw(worker: LinkedWorker): void {
-    for (const group of this.#groups.values()) {
-      if (group.members.delete(worker)) this.#forgetEmpty(group);
-    }
+    for (const group of this.#groupsOf.get(worker) ?? []) group.leave(worker);
+    this.#groupsOf.delete(worker);
   }
 
   /** Those with a free slot, and how many jobs were placed in each so far. */
@@ -101,7 +107,7 @@ export class Placement {
 
   /** Its socket is writable again, or it was told to go on. */
   retry(worker: LinkedWorker): void {
-    for (const group of this.#groups.values()) if (group.members.has(worker)) this.#stir(group, false);
+    for (const group of this.#groupsOf.get(worker) ?? []) this.#stir(group, false);
   }
 
   /** Whether an active worker with a free slot waits for the same as this one, which is on standby. */
@@ -126,14 +132,9 @@ export class Placement {
     return group;
   }
 
-  #forgetEmpty(group: Group): void {
-    if (group.members.size > 0 || group.isRunning) return;
-    group.close();
-    if (this.#groups.get(group.key) === group) this.#groups.delete(group.key);
-  }
-
   #stir(group: Group, isSweep: boolean): void {
-    if (this.#isStopped) return;
+    // Who comes later asks by itself.
+    if (this.#isStopped || group.members.size === 0) return;
     group.isSweep = isSweep && (group.isSweep || !group.isDirty);
     if (!isSweep) group.adaptivePollMs = firstPollMs;
     if (group.isDirty) return;
@@ -153,7 +154,6 @@ export class Placement {
         this.#turns -= 1;
         group.isRunning = false;
         if (group.isDirty && !this.#isStopped) this.#waiting.push(group);
-        this.#forgetEmpty(group);
         this.#next();
       });
     }
@@ -170,7 +170,7 @@ export class Placement {
       if (isSweep) this.#context.metrics.sweptJobs += placed;
       if (this.#isStopped) return;
       this.#pollIn(group, this.#pollMs(group));
-      if (isDry) await this.#look(group);
+      if (isDry) this.#lookSoon(group);
     } catch (error) {
       this.#backOff(group, error);
     }
@@ -205,18 +205,30 @@ export class Placement {
     return candidate.worker.claimStanding(choose, group.terms.alone);
   }
 
-  /** When the next job falls due, and whether one that must run alone is. */
+  /** When the next job falls due, and whether one that must run alone is. A failure leaves that to the poll. */
+  #lookSoon(group: Group): void {
+    if (group.terms.alone || group.lookTimer !== null || this.#isStopped) return;
+    const waitMs = Math.max(group.lookedAtMs + lookEveryMs - performance.now(), 0);
+    group.lookTimer = setTimeout(() => {
+      group.lookTimer = null;
+      this.#look(group).catch((error: unknown) => {
+        this.#context.logger.debug('placement: could not look for the next due job', {
+          error: describeFailure(error).message,
+        });
+      });
+    }, waitMs).unref();
+  }
+
   async #look(group: Group): Promise<void> {
-    const nowMs = performance.now();
-    const { queues, names, labels, alone } = group.terms;
-    if (alone || group.members.size === 0 || nowMs - group.peekedAtMs < peekEveryMs) return;
-    group.peekedAtMs = nowMs;
+    if (group.members.size === 0 || this.#isStopped) return;
+    group.lookedAtMs = performance.now();
+    const { queues, names, labels } = group.terms;
     const takes = [{ queues, names, limit: 1, start: 1 }];
     const { budgets } = this.#context.settings;
     const { dueInMs, aloneDue } = await this.#storage.peek({ takes, labels, budgets });
     if (this.#isStopped) return;
     if (dueInMs !== null) this.#pollIn(group, Math.max(dueInMs, 1), true);
-    if (aloneDue) this.#hintLone(group, nowMs);
+    if (aloneDue) this.#hintLone(group, performance.now());
   }
 
   /** One worker makes room for it, and not all of them. */
@@ -253,12 +265,22 @@ export class Placement {
     if (this.#groups.get(group.key) !== group) return;
     const atMs = performance.now() + ms;
     if (isSooner && group.pollTimer !== null && group.pollAtMs <= atMs) return;
-    group.close();
+    group.clearPoll();
     group.pollAtMs = atMs;
     group.pollTimer = setTimeout(() => {
       group.pollTimer = null;
+      if (group.members.size === 0) this.#keepEmpty(group);
       // At its due time a job is found as it should be; only what was due before and never told of counts as swept.
-      this.#stir(group, !isSooner);
+      else this.#stir(group, !isSooner);
     }, ms).unref();
+  }
+
+  #keepEmpty(group: Group): void {
+    if (performance.now() - group.emptySinceMs < emptyMs) {
+      this.#pollIn(group, this.#pollMs(group));
+      return;
+    }
+    group.close();
+    this.#groups.delete(group.key);
   }
 }
