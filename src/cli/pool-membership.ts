@@ -16,6 +16,7 @@ export function joinPool(
   member.tellSetup({
     size: poolSizeOf(values),
     database: setup.database,
+    isBehindHub: values.hubUrl.length > 0,
     queues: values.queue,
     handlers: setup.jobs.map(({ name }) => name),
     lanesPerWorker: values.concurrency,

@@ -10,8 +10,8 @@ export const neverRecycle: RecycleRules = {
   memory: { value: 0, isExplicit: true },
 };
 
-/** On a storage link: a claim costs little there, so a process is kept longer than behind a hub. */
-const defaultJobs = 1_000;
+/** On a storage link a claim costs little, so a process is kept longer than behind a hub. */
+const defaultJobs = { storage: 1_000, hub: 200 } as const;
 /** Of the memory of the machine or container, shared by the workers of a pool: the rest is for what they do not see. */
 const memoryShare = 0.75;
 const megabyte = 1024 ** 2;
@@ -22,7 +22,7 @@ const megabyte = 1024 ** 2;
  * @throws MillraceError `settings-invalid` for a memory limit that this process is above already: it would end at once, for ever
  */
 export function recycleRules(values: SettingValues): RecycleRules {
-  const { recycleAfterJobs, workerMaxMemory } = values;
+  const { recycleAfterJobs, workerMaxMemory, hubUrl } = values;
   const isJobsSet = recycleAfterJobs !== 'auto';
   const isMemorySet = workerMaxMemory !== 'auto';
   const memory = isMemorySet
@@ -37,7 +37,10 @@ export function recycleRules(values: SettingValues): RecycleRules {
     );
   }
   return {
-    jobs: { value: isJobsSet ? recycleAfterJobs : defaultJobs, isExplicit: isJobsSet },
+    jobs: {
+      value: isJobsSet ? recycleAfterJobs : defaultJobs[hubUrl.length > 0 ? 'hub' : 'storage'],
+      isExplicit: isJobsSet,
+    },
     memory: { value: memory, isExplicit: isMemorySet },
   };
 }

@@ -58,7 +58,8 @@ export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
   const worker = client.worker({
     stopTimeout: values.stopTimeoutMs,
     duties: setup.duties,
-    ...(isLasting ? { stateDir: setup.stateDir } : {}),
+    // A run with an end begins with what only the database can tell.
+    ...(isLasting ? { stateDir: setup.stateDir } : { hub: 'none' }),
     ...(setup.config === null ? {} : { module: pathToFileURL(setup.config.file) }),
   });
   const stop = new StopWatch(worker, logger);

@@ -20,5 +20,6 @@ export const workerSettingNames: readonly SettingName[] = [
 
 /** The flag of a setting, where a command takes one; null for those of the environment and the config alone. */
 export function flagOf(name: SettingName): string | null {
-  return name === 'database' || workerSettingNames.includes(name) ? settingFlag(name) : null;
+  const isFlag = name === 'database' || name === 'hubUrl' || workerSettingNames.includes(name);
+  return isFlag ? settingFlag(name) : null;
 }

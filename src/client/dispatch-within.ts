@@ -5,6 +5,7 @@
  */
 import { MillraceError } from '../internal/errors.js';
 import type { EnqueueOutcome, NewJob } from '../storage/new-job.js';
+import type { Storage } from '../storage/storage.js';
 import type { TransactionQueue } from '../storage/transaction/queue.js';
 import type { Dispatcher } from './dispatch.js';
 import type { JobDefinition } from './job-definition.js';
@@ -16,8 +17,14 @@ export function txOf(options: unknown): unknown {
   return typeof options === 'object' && options !== null ? (options as { tx?: unknown }).tx : undefined;
 }
 
+/** Where a dispatch inside a transaction leads. */
+export interface WithinAccess {
+  readonly current: Pick<Storage, 'within'> | null;
+  get(): Promise<Pick<Storage, 'within'>>;
+}
+
 /** The queue inside the transaction; a wrong handle is refused before anything else is looked at. */
-export async function queueWithin(access: StorageAccess, tx: unknown): Promise<TransactionQueue> {
+export async function queueWithin(access: WithinAccess, tx: unknown): Promise<TransactionQueue> {
   const storage = access.current ?? (await access.get());
   return storage.within(tx);
 }

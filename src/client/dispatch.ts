@@ -5,19 +5,19 @@ import { encodeInput } from './codec.js';
 import type { CostWatch } from './cost-watch.js';
 import type { Definitions, DispatchableJob } from './definitions.js';
 import { resolveDispatch } from './dispatch-options.js';
-import { queueWithin, txOf } from './dispatch-within.js';
+import { queueWithin, txOf, type WithinAccess } from './dispatch-within.js';
 import type { EnqueueLine } from './enqueue-line.js';
 import type { MillraceEvents } from './events.js';
 import type { JobDefinition } from './job-definition.js';
 import { DispatchedJob, type HandlePorts, type JobHandle } from './job-handle.js';
 import { jobWithOptions, plainJob } from './job-template.js';
 import type { MaybePromise } from './schema.js';
-import { closedError, type StorageAccess } from './storage-access.js';
+import { closedError } from './storage-access.js';
 
 export interface DispatcherOptions {
   readonly definitions: Definitions;
   readonly line: EnqueueLine;
-  readonly access: StorageAccess;
+  readonly access: WithinAccess;
   readonly events: TypedEvents<MillraceEvents>;
   readonly handles: HandlePorts;
   readonly maxPayloadBytes: number;

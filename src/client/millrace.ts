@@ -35,6 +35,7 @@ import {
 } from './control.js';
 import type { ForeignFacts } from './dispatch.js';
 import { type DispatchEntry, dispatchMany, dispatchManySync, dispatchManyWithin } from './dispatch-many.js';
+import { dispatchOver } from './dispatch-over.js';
 import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.js';
 import { type EditContext, type EditOptions, resolveEdit } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
@@ -506,12 +507,15 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────
   /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
   worker(options: WorkerOptions = {}): Worker {
-    const { queue: queues, concurrency, processLanes, labels } = this.#core.settings;
+    const { queue: queues, concurrency, processLanes, labels, hubUrl: hub } = this.#core.settings;
     const host = this.#workerHost();
     if (host.definitions.size === 0) {
       host.logger.warn('this worker knows no jobs, so it will run none: pass them as `jobs` to the client');
     }
-    const worker = new Worker(host, { queues, concurrency, processLanes, labels, ...options });
+    const worker = new Worker(host, {
+      ...{ queues, concurrency, processLanes, labels, hub, token: this.#core.settings.workerSecret },
+      ...options,
+    });
     for (const known of this.#workers) if (known.deref() === undefined) this.#workers.delete(known);
     this.#workers.add(new WeakRef(worker));
     return worker;
@@ -528,7 +532,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   async flush(queues?: WorkerOptions['queues'], options: FlushOptions = {}): Promise<RunReport> {
     await this.#core.access.get();
     const { signal, ...rest } = options;
-    return flush(this.worker({ ...(queues === undefined ? {} : { queues }), ...rest }), signal);
+    return flush(this.#boundedWorker({ ...(queues === undefined ? {} : { queues }), ...rest }), signal);
   }
 
   /**
@@ -540,7 +544,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
    */
   tick(options: TickOptions = {}): Promise<TickReport> {
     const recover = (): Promise<RescueReport> => this.recover();
-    return tick({ recover, createWorker: (given) => this.worker(given) }, options);
+    return tick({ recover, createWorker: (given) => this.#boundedWorker(given) }, options);
   }
 
   /** Listens; the answer ends that. A listener that throws is logged and disturbs nothing. */
@@ -572,6 +576,11 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     return { definitions, maxPayloadBytes: settings.maxPayloadBytes };
   }
 
+  /** A run with an end begins with what only the database can tell. */
+  #boundedWorker(options: WorkerOptions): Worker {
+    return this.worker({ ...options, hub: 'none' });
+  }
+
   #changeWhere(kind: BulkKind, options: unknown): Promise<BulkReport> {
     const { access } = this.#core;
     return changeWhere(kind, options, { ...this.#editContext, storage: () => access.get() });
@@ -596,6 +605,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       ...this.internals,
       database: reopenable(this.#core),
       dispatch: this.#dispatchFromHandler,
+      dispatchOver: (storage) => dispatchOver(this.#core, storage) as WorkerHost['dispatch'],
       settings: workerSettings(this.#core.settings),
       version,
     };

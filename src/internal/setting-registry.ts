@@ -470,7 +470,11 @@ export function resolvedName<Name extends SettingName>(name: Name): ResolvedName
 }
 
 /** Flags that are not named as their setting is. */
-const ownFlags: Partial<Record<SettingName, string>> = { hubHost: '--host', hubPort: '--port' };
+const ownFlags: Partial<Record<SettingName, string>> = {
+  hubHost: '--host',
+  hubPort: '--port',
+  hubUrl: '--hub',
+};
 
 /** The flag of a setting: `killGrace` is `--kill-grace`. */
 export function settingFlag(name: SettingName): string {

@@ -58,6 +58,8 @@ export class IdleRunner {
     this.#names = [...definitions.keys()];
     const required = [...definitions.values()].flatMap(({ requires }) => requires);
     this.#labels = [...new Set([...settings.labels, ...required])].slice(0, mostLabels);
+    const dispatch: WorkerHost['dispatch'] = (job, input, given) =>
+      parts.millrace.dispatch(job, input, given as never);
     this.#host = {
       storage,
       database: null,
@@ -66,7 +68,8 @@ export class IdleRunner {
       logger,
       settings: workerSettings(settings),
       version,
-      dispatch: (job, input, options) => parts.millrace.dispatch(job, input, options as never),
+      dispatch,
+      dispatchOver: () => dispatch,
       // The longest wait that the backoff of a job can give: what a test has to expect does not change from run to run.
       random: () => 1,
     };

@@ -7,7 +7,7 @@ import { withDeadline } from '../internal/deadline.js';
 import type { Logger } from '../internal/logger.js';
 import { storedText } from '../internal/stored-text.js';
 import type { NewLogLine } from '../storage/job-log.js';
-import type { Storage } from '../storage/storage.js';
+import type { WorkerStorage } from '../storage/worker-storage.js';
 
 const flushEveryMs = 250;
 const batchLines = 500;
@@ -17,14 +17,14 @@ const settleWaitMs = 2_000;
 const maxTextBytes = 8 * 1024;
 
 export class AttemptLog {
-  readonly #storage: Storage;
+  readonly #storage: Pick<WorkerStorage, 'appendLog'>;
   readonly #logger: Logger;
   #unsent: NewLogLine[] = [];
   #timer: NodeJS.Timeout | null = null;
   #flushing: Promise<void> | null = null;
   #dropped = 0;
 
-  constructor(storage: Storage, logger: Logger) {
+  constructor(storage: Pick<WorkerStorage, 'appendLog'>, logger: Logger) {
     this.#storage = storage;
     this.#logger = logger;
   }

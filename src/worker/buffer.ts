@@ -3,13 +3,13 @@
  * job of an earlier queue overtakes whatever is buffered of later ones. Where queues have shares, all stand in one line as
  * they come. What is here is under lease but not started.
  */
-import type { ClaimedJob } from '../storage/claimed-job.js';
+import type { ClaimedJob, Lease } from '../storage/claimed-job.js';
 
 export interface BufferedJob {
   readonly job: ClaimedJob;
   /** When storage had answered the claim that brought it: monotonic ms, comparable between threads. */
   readonly claimedAtMs: number;
-  /** When storage was first asked for it: its lease is no younger. Monotonic ms. */
+  /** When storage was first asked for it, or for the last renewal that is known to hold for it: its lease is no older. Monotonic ms. */
   readonly askedAtMs: number;
 }
 
@@ -48,19 +48,25 @@ export class Buffer {
     this.#size += jobs.length;
   }
 
-  /** When the oldest claim in it was asked for; infinite while it is empty. A line keeps the order of the claims. */
-  get oldestAskedAtMs(): number {
-    let oldest = Number.POSITIVE_INFINITY;
-    for (const { jobs, head } of this.#lines) oldest = Math.min(oldest, jobs[head]?.askedAtMs ?? oldest);
-    return oldest;
+  /** The leases that storage renewed when it was asked at this moment. What came since is not judged by it. */
+  renew(held: readonly Lease[], askedAtMs: number): void {
+    if (this.#size === 0) return;
+    const tokens = new Map(held.map(({ id, token }) => [id, token]));
+    for (const line of this.#lines) {
+      line.jobs = line.jobs.map((buffered) => {
+        if (buffered === null || tokens.get(buffered.job.id) !== buffered.job.token) return buffered;
+        return { ...buffered, askedAtMs: Math.max(buffered.askedAtMs, askedAtMs) };
+      });
+    }
   }
 
-  /** The next to start, or undefined. */
-  shift(): BufferedJob | undefined {
+  /** The next to start; undefined where there is none, or it does not fit. */
+  shift(fits: (next: BufferedJob) => boolean = () => true): BufferedJob | undefined {
     if (this.#size === 0) return undefined;
     for (const line of this.#lines) {
       const next = line.jobs[line.head];
       if (next === undefined || next === null) continue;
+      if (!fits(next)) return undefined;
       line.jobs[line.head] = null;
       line.head += 1;
       this.#size -= 1;

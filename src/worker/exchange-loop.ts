@@ -7,6 +7,9 @@
  * - Once claims have brought less than they asked for the worker is *dry* (`claims/claim-plan.ts`): then only a wake-up, the
  *   poll timer, or results on their way (which carry a claim along, since they may have released what follows) claim again.
  *   No loop can spin.
+ * - On a hub link what a claim leaves stands with the hub, which fills it by itself (`accept`). A dry worker then neither
+ *   polls nor looks; it tells its room anew where that has changed by more than what came (`claims/told-room.ts`), takes it
+ *   back where nothing may come, and repeats itself now and then for the case that both ends differ.
  * - A failed exchange is repeated as it was, same settlements and same token, until storage answers: that is what makes
  *   "wrote, then the connection died" harmless. Waits between tries are jittered, at most 15 s, and never end by count.
  */
@@ -17,14 +20,15 @@ import type { Logger } from '../internal/logger.js';
 import type { ClaimedJob, ClaimRequest } from '../storage/claimed-job.js';
 import type { Budgets } from '../storage/job-limit.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
-import type { Storage } from '../storage/storage.js';
+import type { WorkerStorage } from '../storage/worker-storage.js';
 import type { ClaimPlan, PlannedClaim } from './claims/claim-plan.js';
+import { ToldRoom } from './claims/told-room.js';
 import { monotonicMs } from './monotonic.js';
 import type { Outbox, OutboxEntry } from './outbox.js';
 import { settleOneByOne } from './settle-one-by-one.js';
 
 export interface ExchangeLoopOptions {
-  readonly storage: Storage;
+  readonly storage: WorkerStorage;
   readonly outbox: Outbox;
   readonly workerId: string;
   readonly incarnation: string;
@@ -39,6 +43,8 @@ export interface ExchangeLoopOptions {
   /** With the moment before storage was first asked, monotonic ms: the leases are no older. */
   readonly onClaimed: (jobs: readonly ClaimedJob[], claim: PlannedClaim, askedAtMs: number) => void;
   readonly onSettled: (entries: readonly OutboxEntry[], outcomes: readonly SettleOutcome[]) => void;
+  /** Jobs came by themselves. `isAlone`: for a want of one that runs alone. */
+  readonly onGiven: (jobs: readonly ClaimedJob[], isAlone: boolean, askedAtMs: number) => void;
   readonly onAloneDue: () => void;
   /** Storage did not answer; it is asked again in `waitMs`. */
   readonly onDown: (error: unknown, waitMs: number) => void;
@@ -52,6 +58,8 @@ const firstBackoffMs = 100;
 const firstPollMs = 5;
 const pollGrowth = 1.3;
 const peekEveryMs = 250;
+/** Room that stands is told again so often, whether or not it has changed. */
+const standingRepeatMs = 30_000;
 
 export class ExchangeLoop {
   readonly #options: ExchangeLoopOptions;
@@ -67,9 +75,21 @@ export class ExchangeLoop {
   #isGoing = false;
   #isClosed = false;
   readonly #closing = new AbortController();
+  /** Ends the wait for the next try. */
+  #hasten: (() => void) | null = null;
+  /** Null: room does not stand on this link. */
+  readonly #told: ToldRoom | null;
 
   constructor(options: ExchangeLoopOptions) {
     this.#options = options;
+    const { standing } = options.storage;
+    this.#told = standing === undefined ? null : new ToldRoom();
+    standing?.listen({
+      onAssigned: (jobs, askedAtMs) => this.#accept(jobs, askedAtMs),
+      onAloneDue: () => options.onAloneDue(),
+      onOpen: () => this.#reopened(),
+      onLost: () => this.#told?.forget(),
+    });
   }
 
   get isBusy(): boolean {
@@ -82,7 +102,8 @@ export class ExchangeLoop {
     const { plan, outbox } = this.#options;
     // Called for each attempt that ends: what is cheap is asked first.
     if (!this.#wentThisTick && plan.wants) this.#goWith(outbox.waiting > 0);
-    else if (this.#scheduled === null && (outbox.waiting > 0 || plan.wants)) this.#schedule();
+    else if (this.#scheduled !== null) return;
+    else if (this.#told !== null || outbox.waiting > 0 || plan.wants) this.#schedule();
   }
 
   /** New jobs may be there, in these queues; null: in any. */
@@ -140,7 +161,8 @@ export class ExchangeLoop {
 
   /** For a worker that is never dry and so would never look. */
   async peekIfStale(ms: number): Promise<void> {
-    if (monotonicMs() - this.#peekedAtMs >= ms) await this.peek();
+    // A hub tells by itself of what must run alone.
+    if (this.#told === null && monotonicMs() - this.#peekedAtMs >= ms) await this.peek();
   }
 
   /** Attempts that were started together and do nothing but answer end one microtask after the other. */
@@ -161,13 +183,36 @@ export class ExchangeLoop {
     this.#scheduled ??= setImmediate(() => {
       this.#scheduled = null;
       if (this.#isClosed || this.#current !== null) return;
-      if (this.#options.outbox.waiting > 0 || this.#options.plan.wants) this.#go();
+      if (this.#options.outbox.waiting > 0 || this.#options.plan.wants || this.#standing() !== null)
+        this.#go();
     });
+  }
+
+  /** The door for what a hub gives by itself. */
+  #accept(jobs: readonly ClaimedJob[], askedAtMs: number): void {
+    const isAlone = this.#told?.isAlone ?? false;
+    this.#told?.got(jobs);
+    this.#options.plan.noteGiven(jobs);
+    this.#options.onGiven(jobs, isAlone, askedAtMs);
+  }
+
+  /** What waited for a connection goes at once, and the room is told, which is known nowhere now. */
+  #reopened(): void {
+    this.#told?.forget();
+    this.#hasten?.();
+    this.wake();
+  }
+
+  /** Room that stands, where the hub does not know it; null: it does, or none stands on this link. */
+  #standing(): PlannedClaim | null {
+    if (this.#told === null) return null;
+    const claim = this.#options.plan.standing();
+    return this.#told.differs(claim.takes) ? claim : null;
   }
 
   #go(): void {
     const entries = this.#options.outbox.take(settleBatch);
-    const claim = this.#isClosed ? null : this.#options.plan.next(entries.length > 0);
+    const claim = this.#isClosed ? null : (this.#options.plan.next(entries.length > 0) ?? this.#standing());
     if (entries.length === 0 && claim === null) return;
     // An engine that answers within the tick must not keep timers and sockets from their turn.
     this.#wentThisTick = true;
@@ -197,9 +242,10 @@ export class ExchangeLoop {
     // Before what was claimed: a job that failed and is due again must not be seen to start before it was seen to fail.
     if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
     if (claim !== null) {
+      this.#told?.got(answer.claimed);
       this.#options.plan.learn(claim, answer.claimed);
       if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
-      this.#options.onClaimed(answer.claimed, claim, askedAtMs);
+      if (claim.takes.length > 0) this.#options.onClaimed(answer.claimed, claim, askedAtMs);
     }
   }
 
@@ -233,11 +279,20 @@ export class ExchangeLoop {
         if (!isMillraceError(error) || !error.retryable) throw error;
         const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries) * this.#options.random();
         this.#options.onDown(error, waitMs);
-        await delay(waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+        await this.#pause(waitMs);
         if (this.#isClosed && !hasResults) return null;
         if (this.#closing.signal.aborted && tries > 0) return null;
       }
     }
+  }
+
+  /** Until the time is over, a connection is there again, or the loop is closed. */
+  async #pause(ms: number): Promise<void> {
+    const hastened = new AbortController();
+    this.#hasten = () => hastened.abort();
+    const signal = AbortSignal.any([this.#closing.signal, hastened.signal]);
+    await delay(ms, undefined, { signal }).catch(() => undefined);
+    this.#hasten = null;
   }
 
   async #once(
@@ -246,8 +301,24 @@ export class ExchangeLoop {
   ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
     const { storage } = this.#options;
     if (request === null) return { settled: await storage.settle(settlements), claimed: [] };
+    if (this.#told !== null) return await this.#onceStanding(settlements, request, this.#told);
     if (settlements.length === 0) return { settled: [], claimed: await storage.claim(request) };
     return await storage.exchange(settlements, request);
+  }
+
+  async #onceStanding(
+    settlements: readonly Settlement[],
+    request: ClaimRequest,
+    told: ToldRoom,
+  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+    // Before the answer: what is given meanwhile is taken off this one.
+    told.tell(request.takes, request.alone);
+    try {
+      return await this.#options.storage.exchange(settlements, request);
+    } catch (error) {
+      told.doubt();
+      throw error;
+    }
   }
 
   /** Storage refused the batch for good: each result is tried by itself, so that one bad row harms no other. */
@@ -271,6 +342,10 @@ export class ExchangeLoop {
   /** Dry: until a wake-up comes, look again by the timer. */
   #rest(): void {
     const { storage, pollMs, random } = this.#options;
+    if (this.#told !== null) {
+      this.#wakeIn(standingRepeatMs * (0.9 + 0.2 * random()), true);
+      return;
+    }
     this.#wakeIn(storage.capabilities.push ? pollMs * (0.9 + 0.2 * random()) : this.#adaptivePollMs, true);
     const sincePeekMs = monotonicMs() - this.#peekedAtMs;
     this.#peekTimer ??= setTimeout(

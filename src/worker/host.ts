@@ -5,6 +5,7 @@ import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import type { Budgets } from '../storage/job-limit.js';
 import type { Storage } from '../storage/storage.js';
+import type { WorkerStorage } from '../storage/worker-storage.js';
 import type { AdmissionSettings } from './admission/admission.js';
 import type { ContextPorts } from './attempt-context.js';
 import type { LaneSettings } from './lanes/plan-lanes.js';
@@ -22,6 +23,8 @@ export interface WorkerHost {
   readonly logger: Logger;
   readonly events: TypedEvents<MillraceEvents>;
   readonly dispatch: ContextPorts['dispatch'];
+  /** The same, where jobs go another way than by `storage`. */
+  readonly dispatchOver: (storage: Pick<WorkerStorage, 'enqueue' | 'within'>) => ContextPorts['dispatch'];
   readonly settings: WorkerSettings;
   readonly version: string;
   /** Draws the jitter of retries, from 0 up to 1. @default Math.random */

@@ -46,6 +46,19 @@ export class LeaseAudit {
     this.#judgeOrphans(held);
   }
 
+  /** Operators want these ended, which says nothing of the others. */
+  stop(leases: readonly HeldLease[]): void {
+    const byId = new Map(leases.map((lease) => [lease.id, lease]));
+    const isMeant = ({ id, token }: Lease): boolean => {
+      const lease = byId.get(id);
+      return lease !== undefined && lease.token === token && lease.stopRequest !== null;
+    };
+    for (const attempt of this.#options.attempts)
+      if (!attempt.isAbandoned && isMeant(attempt.job)) this.#options.abort(attempt, 'cancelled');
+    for (const stopped of this.#options.buffer.remove(({ job }) => isMeant(job)))
+      this.#options.cancelBuffered(stopped);
+  }
+
   #judgeBuffer(byId: ReadonlyMap<string, HeldLease>, askedAtMs: number): void {
     const { buffer, cancelBuffered, dropBuffered } = this.#options;
     if (buffer.size === 0) return;

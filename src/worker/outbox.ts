@@ -6,7 +6,7 @@
  *    ▲                  └──────── give back ───────┐
  *    └─────────────────────────────────────────────┘
  */
-import type { ClaimedJob } from '../storage/claimed-job.js';
+import type { ClaimedJob, Lease } from '../storage/claimed-job.js';
 import type { Settlement } from '../storage/settlement.js';
 
 export interface OutboxEntry {
@@ -46,8 +46,15 @@ export class Outbox {
   }
 
   /** Everything not acknowledged, for a snapshot of what this worker still answers for. */
+  *leases(): Iterable<Lease> {
+    for (const { settlement } of [...this.#inFlight, ...this.#waiting]) yield leaseOf(settlement);
+  }
+
+  /** Their ids alone. */
   *ids(): Iterable<string> {
     for (const { settlement } of this.#inFlight) yield settlement.id;
     for (const { settlement } of this.#waiting) yield settlement.id;
   }
 }
+
+const leaseOf = ({ id, token }: Settlement): Lease => ({ id, token });

@@ -47,3 +47,52 @@ function turnNames(queues: readonly string[], count: number): string[] {
   const list = sha256Hex(queues.join(',')).slice(0, 16);
   return Array.from({ length: count }, (_, index) => `recycle:${list}:${index + 1}`);
 }
+
+export interface TurnAnswer {
+  readonly isGranted: boolean;
+  /** How many there are for workers of its kind; null: that is not known here. */
+  readonly turns: number | null;
+}
+
+/** Where a worker asks for its turn. */
+export interface RecycleTurns {
+  /** Takes one, or extends the one it has. */
+  take(): Promise<TurnAnswer>;
+  /** The worker ends: whoever comes in its place has a while to do so. */
+  leave(): Promise<void>;
+  /** It is there again, and others may go. */
+  giveBack(): Promise<void>;
+}
+
+/** Turns as rows of the database, taken by the worker itself. */
+export class StorageTurns implements RecycleTurns {
+  readonly #storage: Pick<Storage, 'workers' | 'takeDuty' | 'releaseDuty'>;
+  readonly #holder: TurnHolder & { readonly ttlMs: number };
+  #turn: string | null = null;
+
+  constructor(
+    storage: Pick<Storage, 'workers' | 'takeDuty' | 'releaseDuty'>,
+    holder: TurnHolder & { readonly ttlMs: number },
+  ) {
+    this.#storage = storage;
+    this.#holder = holder;
+  }
+
+  async take(): Promise<TurnAnswer> {
+    if (this.#turn !== null) {
+      await this.#storage.takeDuty(this.#turn, this.#holder.workerId, turnMs);
+      return { isGranted: true, turns: null };
+    }
+    const { turn, turns } = await takeTurn(this.#storage, this.#holder, turnMs);
+    this.#turn = turn;
+    return { isGranted: turn !== null, turns };
+  }
+
+  async leave(): Promise<void> {
+    if (this.#turn !== null) await this.#storage.takeDuty(this.#turn, this.#holder.workerId, absentMs);
+  }
+
+  giveBack(): Promise<void> {
+    return returnTurns(this.#storage, this.#holder);
+  }
+}

@@ -1,7 +1,7 @@
 /**
  * Decides when a worker makes room for a fresh one, and waits for its turn: at most a quarter of the live workers of one
  * queue list, and at least one, are away at once. A turn is a row like a duty's, under the id of the worker, so that the
- * next incarnation can give it back once it runs (`returnTurns`); else it lapses by its time.
+ * next incarnation can give it back once it runs (`giveBack`); else it lapses by its time.
  *
  * working ──threshold or wish──▶ waiting for a turn ──has it, or waited too long──▶ told once (`onTurn`)
  *
@@ -10,17 +10,12 @@
  */
 import { decideRecycle, type RecycleFacts, type RecycleRules } from '../core/recycle.js';
 import type { Logger } from '../internal/logger.js';
-import type { Storage } from '../storage/storage.js';
 import { monotonicMs } from './monotonic.js';
-import { absentMs, takeTurn, turnMs } from './recycle-turns.js';
+import { type RecycleTurns, turnMs } from './recycle-turns.js';
 
 export interface RecyclerOptions {
-  readonly storage: Storage;
-  readonly workerId: string;
-  readonly queues: readonly string[];
+  readonly turns: RecycleTurns;
   readonly rules: RecycleRules;
-  /** Within which a worker must have been heard to count as alive. */
-  readonly ttlMs: number;
   readonly logger: Logger;
   readonly onTurn: (wish: RecycleWish) => void;
 }
@@ -38,7 +33,7 @@ export class Recycler {
   #wish: RecycleWish | null = null;
   #waitingSinceMs = 0;
   #askedAtMs = Number.NEGATIVE_INFINITY;
-  #turn: string | null = null;
+  #hasTurn = false;
   #isTold = false;
   #isAsking = false;
 
@@ -52,7 +47,7 @@ export class Recycler {
     if (decision !== null) this.ask(decision);
     if (this.#wish === null || this.#isAsking || monotonicMs() - this.#askedAtMs < askEveryMs) return;
     if (!this.#isTold) void this.#askForTurn(this.#wish);
-    else if (monotonicMs() - this.#askedAtMs > turnMs / 3) void this.#extend(turnMs);
+    else if (monotonicMs() - this.#askedAtMs > turnMs / 3) void this.#extend();
   }
 
   /** A wish from outside, or of a threshold; the first one stands. */
@@ -64,7 +59,12 @@ export class Recycler {
 
   /** The worker ends: whoever comes in its place has so long to do so. */
   async leave(): Promise<void> {
-    if (this.#turn !== null) await this.#extend(absentMs);
+    if (!this.#hasTurn) return;
+    try {
+      await this.#options.turns.leave();
+    } catch (error) {
+      this.#noteLapse(error);
+    }
   }
 
   async #askForTurn(wish: RecycleWish): Promise<void> {
@@ -72,33 +72,37 @@ export class Recycler {
     this.#askedAtMs = monotonicMs();
     const isLate = monotonicMs() - this.#waitingSinceMs >= longestWaitMs;
     try {
-      const { turn, turns } = await takeTurn(this.#options.storage, this.#options, turnMs);
-      this.#turn = turn;
-      if (turn === null && !isLate) this.#noteWait(wish, turns);
+      const { isGranted, turns } = await this.#options.turns.take();
+      this.#hasTurn = isGranted;
+      if (!isGranted && !isLate) this.#noteWait(wish, turns);
     } catch (error) {
       this.#options.logger.debug('recycle: could not ask for a turn', { error });
     } finally {
       this.#isAsking = false;
     }
-    if (this.#turn === null && !isLate) return;
+    if (!this.#hasTurn && !isLate) return;
     this.#isTold = true;
     this.#options.onTurn(wish);
   }
 
   #hasNoted = false;
-  #noteWait({ text }: RecycleWish, turns: number): void {
+  #noteWait({ text }: RecycleWish, turns: number | null): void {
     if (this.#hasNoted) return;
     this.#hasNoted = true;
-    this.#options.logger.info(`recycle: ${text}, waiting for its turn`, { turns });
+    this.#options.logger.info(`recycle: ${text}, waiting for its turn`, turns === null ? {} : { turns });
   }
 
-  async #extend(ms: number): Promise<void> {
+  async #extend(): Promise<void> {
     this.#askedAtMs = monotonicMs();
     try {
-      if (this.#turn !== null) await this.#options.storage.takeDuty(this.#turn, this.#options.workerId, ms);
+      if (this.#hasTurn) await this.#options.turns.take();
     } catch (error) {
-      // It lapses by its time, and another one may go a little early.
-      this.#options.logger.debug('recycle: could not keep the turn', { error });
+      this.#noteLapse(error);
     }
+  }
+
+  /** It lapses by its time, and another one may go a little early. */
+  #noteLapse(error: unknown): void {
+    this.#options.logger.debug('recycle: could not keep the turn', { error });
   }
 }

@@ -10,7 +10,7 @@ import type { LaneKind } from '../core/lane-kind.js';
 import type { Logger } from '../internal/logger.js';
 import type { ClaimedJob } from '../storage/claimed-job.js';
 import type { Settlement } from '../storage/settlement.js';
-import type { Storage } from '../storage/storage.js';
+import type { WorkerStorage } from '../storage/worker-storage.js';
 import { type AbortCause, Attempt } from './attempt.js';
 import type { AttemptLog } from './attempt-log.js';
 import type { Buffer, BufferedJob } from './buffer.js';
@@ -30,7 +30,7 @@ export interface RunnerOptions {
   readonly lanes: readonly LaneGroup[];
   readonly definitions: ReadonlyMap<string, RunnableJob>;
   readonly executor: Executor;
-  readonly storage: Storage;
+  readonly storage: Pick<WorkerStorage, 'markStarted'>;
   readonly log: AttemptLog;
   readonly logger: Logger;
   readonly killGraceMs: number;
@@ -93,10 +93,10 @@ export class Runner {
     this.#sweeper = null;
   }
 
-  /** Starts what is buffered where slots are free; what `admits` refuses is the caller's again. */
-  fill(buffer: Buffer, admits: (job: ClaimedJob) => boolean): void {
+  /** Starts what is buffered where slots are free, until the next is not sure; what `admits` refuses is the caller's again. */
+  fill(buffer: Buffer, isSure: (next: BufferedJob) => boolean, admits: (job: ClaimedJob) => boolean): void {
     while (this.free > 0) {
-      const next = buffer.shift();
+      const next = buffer.shift(isSure);
       if (next === undefined) return;
       if (admits(next.job)) this.start(next);
     }

@@ -3,14 +3,13 @@
  * link. Here stands what follows from what; each part knows only its own business.
  */
 import type { LaneKind } from '../core/lane-kind.js';
-import type { ClaimedJob, HeldLease } from '../storage/claimed-job.js';
+import type { ClaimedJob, HeldLease, Lease } from '../storage/claimed-job.js';
 import type { Settlement, SettleOutcome } from '../storage/settlement.js';
-import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
 import { Admission } from './admission/admission.js';
 import type { Attempt } from './attempt.js';
 import { AttemptLog } from './attempt-log.js';
-import { Buffer } from './buffer.js';
+import { Buffer, type BufferedJob } from './buffer.js';
 import { BufferDepth } from './buffer-depth.js';
 import type { ClaimPlan, PlannedClaim } from './claims/claim-plan.js';
 import { type CreatedPlan, createPlan } from './claims/create-plan.js';
@@ -21,12 +20,13 @@ import { inlineRoom, laneRoom } from './claims/rooms.js';
 import { ExchangeLoop } from './exchange-loop.js';
 import { Executor } from './executor.js';
 import type { WorkerHost } from './host.js';
+import type { Membership } from './join/join.js';
 import { inlineLane, laneReport } from './lane-reports.js';
 import type { LanePorts, LaneSource } from './lanes/lane.js';
 import { LaneGroup } from './lanes/lane-group.js';
 import { LeaseAudit } from './lease-audit.js';
-import type { Link, LinkListener, LinkSnapshot, WorkerIdentity, WorkerStatus } from './link/link.js';
-import { openLink } from './link/open-link.js';
+import type { HubLinkListener } from './link/hub/hub-link.js';
+import type { Link, LinkSnapshot, WorkerIdentity, WorkerStatus } from './link/link.js';
 import { LoneRun } from './lone-run.js';
 import { monotonicMs } from './monotonic.js';
 import { Outbox, type OutboxEntry } from './outbox.js';
@@ -37,13 +37,14 @@ import { emitSettled } from './settled-events.js';
 import { logSettled } from './settled-log.js';
 import { StandbyGate } from './standby-gate.js';
 import type { UsageMeter } from './usage-meter.js';
-import { LoopPulse } from './watchdog/loop-pulse.js';
+import type { LoopPulse } from './watchdog/loop-pulse.js';
 import type { ResolvedWorkerOptions } from './worker-options.js';
 
 export interface LifeOptions {
   readonly host: WorkerHost;
   readonly options: ResolvedWorkerOptions;
-  readonly storage: Storage;
+  readonly membership: Membership;
+  readonly pulse: LoopPulse;
   readonly identity: WorkerIdentity;
   readonly counts: SettledCounts;
   /** Inline slots. */
@@ -61,8 +62,13 @@ export interface LifeOptions {
   readonly onRecycleAsked: () => void;
   /** Every second. */
   readonly onTick: () => void;
+  /** Storage did not answer. */
   readonly onDown: (error: unknown, waitMs: number) => void;
   readonly onUp: () => void;
+  /** The connection to the hub, where there is one. */
+  readonly onLinkLost: (text: string, waitMs: number) => void;
+  readonly onLinkRestored: () => void;
+  readonly onSuperseded: () => void;
   /** Something ended: a slot is free, a result acknowledged. */
   readonly onChange: () => void;
 }
@@ -91,16 +97,14 @@ export class WorkerLife {
   #clockSkewMs = 0;
   #starts = 0;
   #isLookScheduled = false;
-  /** When storage was asked for the last renewal that it answered, monotonic ms. */
-  #renewedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LifeOptions) {
     this.#options = options;
-    const { host, storage } = options;
+    const { host } = options;
     const { queues } = options.options;
     this.#buffer = new Buffer(queues.order === 'strict' ? queues.queues : null);
     this.#depth = new BufferDepth(options.inlineWidth);
-    this.#log = new AttemptLog(storage, host.logger);
+    this.#log = new AttemptLog(options.membership.storage, host.logger);
     this.#admission = this.#createAdmission();
     const ports = this.#lanePorts();
     this.#lanes = options.laneSources.map((source) => new LaneGroup(source.kind, source.create(ports)));
@@ -121,11 +125,8 @@ export class WorkerLife {
       onOpen: () => this.exchange.wake(),
       logger: host.logger,
     });
-    this.#pulse = new LoopPulse(host.settings.heartbeatMs);
-    this.link = openLink(host, storage, options.identity, options.options, {
-      pulse: this.#pulse,
-      listener: this.#listener(),
-    });
+    this.#pulse = options.pulse;
+    this.link = options.membership.createLink(this.#listener());
   }
 
   get isIdle(): boolean {
@@ -162,7 +163,7 @@ export class WorkerLife {
     this.#status = setInterval(() => this.#tick(), statusEveryMs);
     // What waits already needs no wake-up, for which a server makes a connection of its own first.
     this.exchange.wake();
-    this.#watch = await this.#options.storage.watch((queues) => {
+    this.#watch = await this.#options.membership.storage.watch((queues) => {
       if (queues === null) void this.#knownQueues?.refresh();
       else this.#knownQueues?.note(queues);
       this.exchange.wake(queues);
@@ -221,11 +222,12 @@ export class WorkerLife {
   }
 
   #lanePorts(): LanePorts {
-    const { host, storage, identity } = this.#options;
+    const { host, membership, identity } = this.#options;
+    const { storage } = membership;
     return {
       context: {
         log: (line) => this.#log.add(line),
-        dispatch: host.dispatch,
+        dispatch: membership.dispatch,
         renew: (attempt) => this.#renewNow(attempt),
         settleIn: async (tx, settlement) => (await storage.within(tx)).settle(settlement),
         settleInSync: (tx, settlement) => storage.withinSync(tx).settle(settlement),
@@ -245,13 +247,12 @@ export class WorkerLife {
   }
 
   #createAdmission(): Admission {
-    const { host, storage, identity, bounds } = this.#options;
-    const { admission: settings, workerTtlMs } = host.settings;
+    const { host, membership, bounds } = this.#options;
+    const { storage, neighbours } = membership;
     return new Admission({
-      settings,
+      settings: host.settings.admission,
       storage,
-      workerId: identity.id,
-      workerTtlMs,
+      neighbours,
       namesOf: namesByKind(host.definitions),
       kindOf: (name) => this.#kindOf(name),
       endsAtMs: bounds.endsAtMs,
@@ -261,7 +262,7 @@ export class WorkerLife {
   }
 
   #createRunner(ports: LanePorts): Runner {
-    const { host, storage, inlineWidth } = this.#options;
+    const { host, membership, inlineWidth } = this.#options;
     return new Runner({
       ...ports,
       concurrency: inlineWidth,
@@ -269,7 +270,7 @@ export class WorkerLife {
       lanes: this.#lanes,
       definitions: host.definitions,
       executor: new Executor({ ports: ports.context, ...ports }),
-      storage,
+      storage: membership.storage,
       log: this.#log,
       onStart: (attempt) => this.#started(attempt),
       onEnd: (attempt, settlement) => this.#ended(attempt, settlement),
@@ -279,10 +280,10 @@ export class WorkerLife {
   }
 
   #createPlan(): CreatedPlan {
-    const { host, options, storage } = this.#options;
+    const { host, options, membership } = this.#options;
     return createPlan({
       selection: options.queues,
-      storage,
+      storage: membership.storage,
       logger: host.logger,
       pollMs: host.settings.pollMs,
       kinds: ['inline', ...this.#lanes.map(({ kind }) => kind)],
@@ -304,9 +305,9 @@ export class WorkerLife {
   }
 
   #createExchange(): ExchangeLoop {
-    const { host, options, storage, identity, onDown, onUp } = this.#options;
+    const { host, options, membership, identity, onDown, onUp } = this.#options;
     return new ExchangeLoop({
-      storage,
+      storage: membership.storage,
       outbox: this.#outbox,
       workerId: identity.id,
       incarnation: identity.incarnation,
@@ -318,6 +319,7 @@ export class WorkerLife {
       logger: host.logger,
       random: Math.random,
       onClaimed: (jobs, claim, askedAtMs) => this.#claimed(jobs, claim, askedAtMs),
+      onGiven: (jobs, isAlone, askedAtMs) => this.#given(jobs, isAlone, askedAtMs),
       onSettled: (entries, outcomes) => this.#settled(entries, outcomes),
       onAloneDue: () => this.#loneRun.noteDue(),
       onDown,
@@ -325,7 +327,7 @@ export class WorkerLife {
     });
   }
 
-  #listener(): LinkListener {
+  #listener(): HubLinkListener {
     const { host, identity } = this.#options;
     const audit = new LeaseAudit({
       buffer: this.#buffer,
@@ -351,7 +353,24 @@ export class WorkerLife {
       onAdminState: (adminState) => this.noteAdminState(adminState),
       onRecycleAsked: () => this.#options.onRecycleAsked(),
       onLog: (level, message, fields) => host.logger[level](message, fields),
+      onPaused: (paused) => this.#notePaused(paused),
+      onStopAsked: (leases) => audit.stop(leases),
+      onLinkLost: (text, waitMs) => this.#options.onLinkLost(text, waitMs),
+      onLinkRestored: () => this.#options.onLinkRestored(),
+      onSuperseded: () => this.#options.onSuperseded(),
+      held: () => this.#held(),
     };
+  }
+
+  /** All that it runs, keeps for starting, or has a result of that is not acknowledged. */
+  #held(): Lease[] {
+    const held = new Map<string, Lease>();
+    const add = ({ id, token }: Lease): void => void held.set(id, { id, token });
+    for (const { job, isAbandoned, abortCause } of this.runner.attempts)
+      if (!isAbandoned && abortCause !== 'lease-lost') add(job);
+    for (const { job } of this.#buffer) add(job);
+    for (const lease of this.#outbox.leases()) add(lease);
+    return [...held.values()];
   }
 
   /** What operators want: a drain is the lifecycle's, standby is a matter of claims. */
@@ -367,14 +386,17 @@ export class WorkerLife {
 
   #takeSnapshot(audit: LeaseAudit, snapshot: LinkSnapshot): void {
     audit.take(snapshot);
-    if (snapshot.isRenewal) this.#renewedAtMs = Math.max(this.#renewedAtMs, snapshot.askedAtMs);
+    if (snapshot.isRenewal) this.#buffer.renew(snapshot.held, snapshot.askedAtMs);
     if (this.#buffer.size === 0) return;
-    if (snapshot.paused.length > 0) {
-      const paused = new Set(snapshot.paused);
-      const unstarted = this.#buffer.remove(({ job }) => paused.has(job.queue)).map(({ job }) => job);
-      this.#putBack(unstarted, 'queue paused');
-    }
+    this.#notePaused(snapshot.paused);
     if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.#fill();
+  }
+
+  #notePaused(names: readonly string[]): void {
+    if (names.length === 0 || this.#buffer.size === 0) return;
+    const paused = new Set(names);
+    const unstarted = this.#buffer.remove(({ job }) => paused.has(job.queue)).map(({ job }) => job);
+    this.#putBack(unstarted, 'queue paused');
   }
 
   /** What fits into the slots of a kind now; the one place that decides it. Lanes go first where a cap is shared. */
@@ -396,14 +418,28 @@ export class WorkerLife {
     const inline = this.#startInLanes(claim.takes.length > 1 ? interleave(jobs) : jobs, askedAtMs);
     if (claim.alone) this.#loneRun.noteClaimed(jobs.length);
     else if (inline.length > 0 && inline.length >= inlineLimit(claim)) this.#depth.grow();
-    this.#buffer.add(inline, { claimedAtMs: monotonicMs(), askedAtMs });
-    if (jobs.some((job) => this.#isBounded(job))) this.#depth.holdOff(monotonicMs());
-    if (this.#options.isOpen()) this.#fill();
-    else this.returnBuffer('worker-stopping');
+    this.#keep(inline, jobs, askedAtMs);
     if (jobs.length === 0) {
       this.#standby.shut();
       this.#look();
     }
+  }
+
+  /** What a hub gave by itself, for room that stood. */
+  #given(jobs: readonly ClaimedJob[], isAlone: boolean, askedAtMs: number): void {
+    this.runner.supersede(jobs);
+    const inline = this.#startInLanes(jobs, askedAtMs);
+    if (isAlone) this.#loneRun.noteClaimed(jobs.length);
+    this.#keep(inline, jobs, askedAtMs);
+    if (this.#adminState === 'drain') this.returnBuffer('operator set drain');
+    this.exchange.poke();
+  }
+
+  #keep(inline: readonly ClaimedJob[], all: readonly ClaimedJob[], askedAtMs: number): void {
+    this.#buffer.add(inline, { claimedAtMs: monotonicMs(), askedAtMs });
+    if (all.some((job) => this.#isBounded(job))) this.#depth.holdOff(monotonicMs());
+    if (this.#options.isOpen()) this.#fill();
+    else this.returnBuffer('worker-stopping');
   }
 
   /** Storage gives it only to be started at once. */
@@ -432,9 +468,10 @@ export class WorkerLife {
    * renewal has told which do.
    */
   #fill(): void {
-    if (this.#buffer.size === 0 || !this.#isSureSince(this.#buffer.oldestAskedAtMs)) return;
-    this.runner.fill(this.#buffer, this.#admitsInline);
+    if (this.#buffer.size > 0) this.runner.fill(this.#buffer, this.#isSure, this.#admitsInline);
   }
+
+  readonly #isSure = ({ askedAtMs }: BufferedJob): boolean => this.#isSureSince(askedAtMs);
 
   readonly #admitsInline = (job: ClaimedJob): boolean => {
     if (!this.#admission.gate.isCalm) return this.#admits(job);
@@ -442,10 +479,9 @@ export class WorkerLife {
     return true;
   };
 
-  /** Whether a lease that was asked for then, or renewed since, has surely not lapsed. */
+  /** Whether a lease that was asked for then, or renewed for the last time, has surely not lapsed. */
   #isSureSince(askedAtMs: number): boolean {
-    const sinceMs = Math.max(askedAtMs, this.#renewedAtMs);
-    return monotonicMs() - sinceMs < this.#options.host.settings.leaseMs;
+    return monotonicMs() - askedAtMs < this.#options.membership.leaseMs();
   }
 
   /** Whether it may start; else it is put back, with the reason for `why`. */
@@ -587,10 +623,10 @@ export class WorkerLife {
   }
 
   async #renewNow(attempt: Attempt): Promise<boolean> {
-    const { storage, identity, host } = this.#options;
+    const { membership, identity, host } = this.#options;
     let held: readonly HeldLease[];
     try {
-      held = await storage.renew(identity.incarnation, host.settings.leaseMs);
+      held = await membership.storage.renew(identity.incarnation, host.settings.leaseMs);
     } catch (error) {
       // Storage that does not answer is no verdict on the lease, and no failure of the handler that asked.
       host.logger.debug('the lease of a job could not be renewed now', { job: attempt.job.id, error });

@@ -5,6 +5,7 @@ import type { LaneWish } from '../core/lane-sizing.js';
 import { describeValue } from '../internal/describe-value.js';
 import { type Duration, parseDuration } from '../internal/duration.js';
 import { parseLabels } from '../internal/labels.js';
+import { parseHubUrls } from '../internal/link-settings.js';
 import { parseQueueSelection, type QueueSelection } from '../internal/queue-selection.js';
 import { largestConcurrency } from '../internal/settings.js';
 
@@ -39,6 +40,13 @@ export interface WorkerOptions {
   readonly recycleAfterJobs?: number;
   /** What it has to offer jobs that require it, as a list or a text with commas. @default MILLRACE_LABELS, none */
   readonly labels?: string | readonly string[];
+  /**
+   * Takes jobs from a hub and not from the database, which is then not opened: `'ws://host:8000'`, or several of which any
+   * will do. `'none'`: from the database. @default HUB_URL, none
+   */
+  readonly hub?: string | readonly string[];
+  /** The token by which the hub knows it, of the role worker. @default WORKER_SECRET, none */
+  readonly token?: string;
 }
 
 export interface ResolvedWorkerOptions {
@@ -54,6 +62,8 @@ export interface ResolvedWorkerOptions {
   readonly recycleAfterJobs: number | null;
   /** Sorted. */
   readonly labels: readonly string[];
+  /** Null: jobs come from the database. The token may be empty. */
+  readonly hub: { readonly urls: readonly string[]; readonly token: string } | null;
 }
 
 const noLabels: readonly string[] = [];
@@ -68,6 +78,8 @@ const known: readonly (keyof WorkerOptions)[] = [
   'stateDir',
   'recycleAfterJobs',
   'labels',
+  'hub',
+  'token',
 ];
 
 /** @throws MillraceError `option-unknown`, `option-invalid` or `queue-name-invalid`, listing every problem */
@@ -112,6 +124,7 @@ export function resolveWorkerOptions(
   }
   const { labels: givenLabels = noLabels } = given;
   const labels = problems.attempt(() => parseLabels(givenLabels, 'option "labels"'), noLabels);
+  const hub = hubOption(given, problems);
   problems.throwIfAny();
   return Object.freeze({
     queues,
@@ -123,7 +136,27 @@ export function resolveWorkerOptions(
     stateDir: stateDir as string | null,
     recycleAfterJobs: recycleAfterJobs as number | null,
     labels,
+    hub,
   });
+}
+
+function hubOption(
+  given: Readonly<Record<string, unknown>>,
+  problems: OptionProblems,
+): ResolvedWorkerOptions['hub'] {
+  const { hub = 'none', token = '' } = given;
+  const urls = Array.isArray(hub) && hub.length === 0 ? [] : parseHubUrls(hub);
+  if (urls === null) {
+    problems.add(
+      `option "hub": expected addresses of hubs as in ws://host:8000, without user, password and query, got ${describeValue(hub)}`,
+    );
+  }
+  if (typeof token !== 'string' || !/^[\x21-\x7e]{0,200}$/.test(token)) {
+    // What was given may be nearly the secret, so it is not repeated.
+    problems.add('option "token": expected a text of at most 200 printable characters, got something else');
+    return null;
+  }
+  return urls === null || urls.length === 0 ? null : { urls, token };
 }
 
 /** As the setting has it. */

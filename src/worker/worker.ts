@@ -1,8 +1,8 @@
 /**
- * A worker on a storage link: takes jobs from the database, runs them, settles them. Its life is the table of
+ * A worker: takes jobs from the database or from a hub (`join/`), runs them, settles them. Its life is the table of
  * `core/worker-lifecycle.ts`; here stands what is done in each state.
  *
- * STARTING → REGISTER (until storage knows this incarnation, for ever) → RUNNING ⇄ RECONNECTING (storage does not answer;
+ * STARTING → REGISTER (until storage or a hub knows this incarnation, for ever) → RUNNING ⇄ RECONNECTING (storage or the hub does not answer;
  * jobs run on, results wait in the outbox, for ever) → DRAINING (nothing new; what runs may end) → EXIT
  *
  * Ends: a stop or a signal has a deadline, after which handlers are aborted and their jobs put back; a recycle waits for
@@ -22,27 +22,29 @@ import type { Drain, DrainReason } from '../core/worker-drain.js';
 import type { WorkerState } from '../core/worker-lifecycle.js';
 import { aborted } from '../internal/aborted.js';
 import { withDeadline } from '../internal/deadline.js';
-import { MillraceError } from '../internal/errors.js';
+import { hasErrorCode, MillraceError } from '../internal/errors.js';
 import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
 import { servedQueues } from '../internal/queue-selection.js';
 import { Service, type StopOptions } from '../internal/service.js';
-import type { Storage } from '../storage/storage.js';
 import type { AdminState } from '../storage/worker-record.js';
 import type { WorkerHost } from './host.js';
 import { type Slot, slotIn } from './identity/slot.js';
+import { HubJoin } from './join/hub-join.js';
+import type { Join, Membership } from './join/join.js';
+import { StorageJoin } from './join/storage-join.js';
 import { type LanePlan, planLanes } from './lanes/plan-lanes.js';
 import { Lifecycle } from './lifecycle.js';
 import { blankStatus, type WorkerIdentity } from './link/link.js';
-import { LinkLoss } from './link-loss.js';
+import { LinkLoss, type LinkPart } from './link-loss.js';
 import { monotonicMs } from './monotonic.js';
-import { openStoragePatiently } from './open-storage-patiently.js';
 import { ownedProcess } from './owned-process.js';
-import { returnTurns } from './recycle-turns.js';
+import type { PoolBacklog } from './pool/pool-messages.js';
 import { Recycler, type RecycleWish } from './recycler.js';
-import { freshWorkerId, registerPatiently } from './registration.js';
+import { freshWorkerId } from './registration.js';
 import { type RunBounds, unbounded } from './run-bounds.js';
 import { SettledCounts } from './settled-counts.js';
 import { UsageMeter } from './usage-meter.js';
+import { LoopPulse } from './watchdog/loop-pulse.js';
 import { WorkerLife } from './worker-life.js';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './worker-options.js';
 
@@ -67,7 +69,8 @@ const operator = 'operator';
 
 /** What a life is made of. */
 interface LifeParts {
-  readonly storage: Storage;
+  readonly join: Join;
+  readonly pulse: LoopPulse;
   readonly lifecycle: Lifecycle;
   readonly lanes: LanePlan;
 }
@@ -92,6 +95,8 @@ export class Worker extends Service {
   #recycler: Recycler | null = null;
   #jobsBefore = 0;
   #loss: LinkLoss;
+  #pulse: LoopPulse | null = null;
+  #membership: Membership | null = null;
   #touchedAtMs = 0;
   #isStopWanted = false;
   #failure: unknown = null;
@@ -124,6 +129,11 @@ export class Worker extends Service {
   /** Jobs that it can run at once, over all its lanes; 0 before it has started. */
   get lanes(): number {
     return this.#lanes;
+  }
+
+  /** What waits in its queues, as its hub knows; null without a hub, or before it has joined one. */
+  async backlog(): Promise<PoolBacklog | null> {
+    return (await this.#membership?.backlog?.()) ?? null;
   }
 
   /** For a run with an end; before the start. */
@@ -190,8 +200,11 @@ export class Worker extends Service {
       for (const source of lanes.skipped) logger.warn('the CPU budget leaves out a source', { source });
       // Inline slots are there at once; lanes that are processes come up beside the registration.
       lifecycle.send('lanes-ready', lanes.sizes.text);
-      const storage = await openStoragePatiently(() => this.#host.storage(), logger, signal);
-      await this.#begin({ storage, lifecycle, lanes }, signal);
+      const pulse = new LoopPulse(this.#host.settings.heartbeatMs);
+      this.#pulse = pulse;
+      const join = this.#options.hub === null ? StorageJoin : HubJoin;
+      const parts = { join: new join(this.#host, this.#options, pulse), pulse, lifecycle, lanes };
+      await this.#begin(parts, signal);
     } catch (error) {
       this.#failure = error;
       throw error;
@@ -199,23 +212,22 @@ export class Worker extends Service {
   }
 
   async #begin(parts: LifeParts, signal: AbortSignal): Promise<void> {
-    const { storage, lifecycle, lanes } = parts;
-    const { logger, settings, events } = this.#host;
-    this.#slot = storage.capabilities.shared
-      ? slotIn(this.#options.stateDir, { incarnation: this.incarnation, logger })
-      : null;
+    const { join, lifecycle, lanes } = parts;
+    const { logger, events } = this.#host;
+    const { isShared } = await join.open(signal);
+    this.#slot = isShared ? slotIn(this.#options.stateDir, { incarnation: this.incarnation, logger }) : null;
     const identity = { ...this.#identity(lanes), id: this.#slot?.id ?? this.#id };
-    const { leaseMs, workerTtlMs: ttlMs } = settings;
-    const { id, adminState } = await registerPatiently({
-      ...{ storage, ttlMs, leaseMs, logger, signal },
-      report: { ...identity, ...blankStatus, ...lifecycle.status, link: 'storage', hubId: null },
+    const membership = await join.register({
+      ...{ identity, signal, status: { ...blankStatus, ...lifecycle.status } },
       ended: this.#slot?.ended ?? null,
     });
+    const { id, adminState } = membership;
+    this.#membership = membership;
     this.#id = id;
     logger.info('registered', { worker: id, adminState });
-    const life = this.#createLife(parts, { ...identity, id });
+    const life = this.#createLife(parts, { ...identity, id }, membership);
     this.#life = life;
-    this.#recycler = this.#createRecycler(storage);
+    this.#recycler = this.#createRecycler(membership);
     const lanesReady = life.startLanes();
     await life.link.start();
     using wait = aborted(signal);
@@ -225,9 +237,11 @@ export class Worker extends Service {
     life.noteAdminState(adminState);
     await life.open();
     events.emit('worker:started', { workerId: id });
-    returnTurns(storage, { workerId: id, queues: this.queues }).catch((error: unknown) =>
-      logger.debug('recycle: the turn of the incarnation before lapses by its time', { error }),
-    );
+    membership.turns
+      .giveBack()
+      .catch((error: unknown) =>
+        logger.debug('recycle: the turn of the incarnation before lapses by its time', { error }),
+      );
   }
 
   /** What takes longer joins when it is well: inline jobs need not wait for it. */
@@ -252,6 +266,9 @@ export class Worker extends Service {
     } else lifecycle?.send('failed', String(this.#failure));
     this.#life = null;
     this.#recycler = null;
+    this.#pulse?.[Symbol.dispose]();
+    this.#pulse = null;
+    this.#membership = null;
     this.#slot?.release();
     this.#slot = null;
     this.#host.events.emit('worker:stopped', { workerId: this.#id });
@@ -292,7 +309,7 @@ export class Worker extends Service {
   }
 
   /** Takes nothing more, lets what runs end by its own timeouts, and stops; in a program it starts anew. */
-  async #recycle(wish: RecycleWish): Promise<void> {
+  async #recycle(wish: RecycleWish, isCutOff = false): Promise<void> {
     const { logger, events } = this.#host;
     const own = ownedProcess();
     const { life, lifecycle } = { life: this.#life, lifecycle: this.#lifecycle };
@@ -303,10 +320,10 @@ export class Worker extends Service {
     const drain: Drain = { reason: wish.reason, owner: 'recycler', deadlineMs: null };
     lifecycle.ask(drain);
     life.drain();
-    while (this.#life === life && !life.isDone) await this.#change();
+    while (this.#life === life && !life.isDone && !isCutOff) await this.#change();
     // Somebody stopped it meanwhile, and that has its own end.
     if (this.#isStopWanted) return;
-    await super.stop({ deadlineMs: this.#options.stopTimeoutMs });
+    await super.stop({ deadlineMs: isCutOff ? 0 : this.#options.stopTimeoutMs });
     logger.info(`recycle: done, jobs_done=${this.counts.ended - this.#jobsBefore}`, { worker: this.#id });
     if (own === null && !this.#isStopWanted) await super.start();
   }
@@ -335,13 +352,30 @@ export class Worker extends Service {
     if (this.lifecycle === 'DRAINING') this.#tellChange();
   }
 
-  #linkDown(error: unknown, waitMs: number): void {
-    this.#loss.note(error, waitMs);
-    this.#lifecycle?.send('link-lost', String(error));
+  /** A lost connection to the hub is told by the connection itself, and a failed exchange only follows from it. */
+  #storageDown(error: unknown, waitMs: number): void {
+    if (hasErrorCode(error, 'hub-unreachable')) return;
+    this.#linkDown('storage', error instanceof Error ? error.message : String(error), waitMs);
   }
 
-  #linkUp(): void {
-    if (this.#loss.noteReturn()) this.#lifecycle?.send('link-restored', 'storage answers again');
+  #linkDown(what: LinkPart, text: string, waitMs: number): void {
+    this.#loss.note(what, text, waitMs);
+    this.#lifecycle?.send('link-lost', text);
+  }
+
+  #linkUp(what: LinkPart): void {
+    if (this.#loss.noteReturn(what)) this.#lifecycle?.send('link-restored', `${what} answers again`);
+  }
+
+  /** Another process is this incarnation now, and has its leases: here all of it ends, without a word to anyone. */
+  #superseded(): void {
+    const life = this.#life;
+    if (life === null) return;
+    for (const attempt of life.runner.attempts) life.runner.abort(attempt, 'lease-lost');
+    this.#recycle({ reason: 'recycle-asked', text: 'another process took its place' }, true).catch(
+      (error: unknown) =>
+        this.#host.logger.error('a worker could not start anew', { worker: this.#id, error }),
+    );
   }
 
   #identity({ sizes }: LanePlan): WorkerIdentity {
@@ -359,12 +393,14 @@ export class Worker extends Service {
     };
   }
 
-  #createLife({ storage, lifecycle, lanes }: LifeParts, identity: WorkerIdentity): WorkerLife {
+  #createLife(parts: LifeParts, identity: WorkerIdentity, membership: Membership): WorkerLife {
+    const { pulse, lifecycle, lanes } = parts;
     const windowMs = this.#host.settings.heartbeatMs;
     return new WorkerLife({
       host: this.#host,
       options: this.#options,
-      storage,
+      membership,
+      pulse,
       identity,
       counts: this.counts,
       inlineWidth: lanes.sizes.inline,
@@ -377,18 +413,21 @@ export class Worker extends Service {
       onAdminState: (adminState) => this.#noteAdminState(adminState),
       onRecycleAsked: () => this.#recycler?.ask({ reason: 'recycle-asked', text: 'asked by an operator' }),
       onTick: () => this.#tick(),
-      onDown: (error, waitMs) => this.#linkDown(error, waitMs),
-      onUp: () => this.#linkUp(),
+      onDown: (error, waitMs) => this.#storageDown(error, waitMs),
+      onUp: () => this.#linkUp('storage'),
+      onLinkLost: (text, waitMs) => this.#linkDown('hub', text, waitMs),
+      onLinkRestored: () => this.#linkUp('hub'),
+      onSuperseded: () => this.#superseded(),
       onChange: () => this.#tellChange(),
     });
   }
 
-  #createRecycler(storage: Storage): Recycler {
-    const { logger, settings } = this.#host;
+  #createRecycler({ turns }: Membership): Recycler {
+    const { logger } = this.#host;
     const never = { value: 0, isExplicit: true };
     const jobs = { value: this.#options.recycleAfterJobs ?? 0, isExplicit: true };
     return new Recycler({
-      ...{ storage, logger, workerId: this.#id, queues: this.queues, ttlMs: settings.workerTtlMs },
+      ...{ turns, logger },
       rules: ownedProcess()?.recycle ?? { jobs, memory: never },
       onTurn: (wish) =>
         void this.#recycle(wish).catch((error: unknown) => {

@@ -14,6 +14,8 @@ import { poolSettingNames, supervise } from '../supervise.js';
 import { logSetup, workerLogger, workerLogSettings } from '../worker-log.js';
 import { workerSettingNames } from '../worker-settings.js';
 
+const workSettingNames = [...workerSettingNames, ...poolSettingNames, 'hubUrl'] as const;
+
 type Flags = Readonly<Record<string, unknown>> & { readonly once?: boolean };
 
 export const work: CommandSpec<Flags> = {
@@ -21,7 +23,8 @@ export const work: CommandSpec<Flags> = {
   summary: 'run jobs until it is told to stop',
   details:
     'TERM or INT: running jobs may end within the stop timeout, the rest is put back uncharged; a second signal does ' +
-    'that at once. A database that is away is waited for.\n' +
+    'that at once. A database or hub that is away is waited for.\n' +
+    '--hub: takes jobs from a hub and never opens the database; WORKER_SECRET is its token there.\n' +
     '--once: takes back expired leases and runs at most one job, within --max-execution-time; nothing starts that could not ' +
     'end by then. Exit 0, also when nothing was due.\n' +
     'Without it the worker ends by itself to make room for a fresh process (WORKER_RECYCLE_AFTER_JOBS, MILLRACE_WORKER_MAX_MEMORY, an operator), and the supervisor starts that.\n' +
@@ -30,18 +33,19 @@ export const work: CommandSpec<Flags> = {
     'millrace work',
     'millrace work --queue critical,default --concurrency 20',
     'millrace work --queue critical:6,default:3',
+    'WORKER_SECRET=… millrace work --hub ws://hub:8000',
     'millrace work --once',
   ],
   addOptions(command) {
     command.option('--once', 'run at most one job that is due, then end');
-    addSettingOptions(command, [...workerSettingNames, ...poolSettingNames]);
+    addSettingOptions(command, workSettingNames);
     command.option(
       '--no-supervisor',
       'run the worker in this very process, for a container or a service that starts it again',
     );
   },
   async run(context, _args, flags) {
-    const given = settingFlags(flags, [...workerSettingNames, ...poolSettingNames]);
+    const given = settingFlags(flags, workSettingNames);
     const isMember = poolPlace(context.env) !== null;
     const isSupervisor = flags['supervisor'] !== false && !isMember;
     try {
@@ -55,13 +59,19 @@ export const work: CommandSpec<Flags> = {
   },
 };
 
-/** @throws MillraceError `usage-invalid` where it was told of a pool too */
+/** @throws MillraceError `usage-invalid` where it was told of a pool or a hub too */
 async function once(context: CommandContext, given: Readonly<Record<string, unknown>>): Promise<number> {
   const pool = poolSettingNames.find((name) => given[name] !== undefined);
   if (pool !== undefined) {
     throw new MillraceError(
       'usage-invalid',
       `--once runs one job in this process, so ${settingFlag(pool)} can't stand beside it. Leave out one of the two`,
+    );
+  }
+  if (given['hubUrl'] !== undefined) {
+    throw new MillraceError(
+      'usage-invalid',
+      '--once takes back expired leases first, which needs the database, so --hub can’t stand beside it. Leave out one of the two',
     );
   }
   const setup = await setUp(context, given);
@@ -76,10 +86,11 @@ async function runIt(context: CommandContext, setup: Setup): Promise<number> {
   const log = workerLogSettings(setup, 'info');
   const logger = workerLogger(log);
   logSetup(setup, logger);
+  const { queue, hubUrl } = setup.settings.values;
   logger.info('starting', {
-    queues: formatQueueSelection(setup.settings.values.queue),
+    queues: formatQueueSelection(queue),
     jobs: setup.jobs.length,
-    database: maskUrl(setup.database),
+    ...(hubUrl.length > 0 ? { hub: hubUrl.join(',') } : { database: maskUrl(setup.database) }),
   });
   const run = await runWorker({ setup, log, logger, env: context.env, isLasting: true, until: untilStopped });
   const counts = runReport(run.worker.counts);

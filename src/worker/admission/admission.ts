@@ -1,16 +1,15 @@
-import { hostname } from 'node:os';
 import type { AdmissionDecision, AdmissionRules } from '../../core/admission.js';
 import type { LaneKind } from '../../core/lane-kind.js';
 import { readTextBelow } from '../../internal/cgroup-levels.js';
 import type { Logger } from '../../internal/logger.js';
 import { readSystemMemory } from '../../internal/system-memory.js';
 import type { Settlement } from '../../storage/settlement.js';
-import type { Storage } from '../../storage/storage.js';
+import type { WorkerStorage } from '../../storage/worker-storage.js';
 import type { Attempt } from '../attempt.js';
 import type { LaneUsage } from '../lanes/lane.js';
 import { AdmissionGate } from './admission-gate.js';
 import { HandlerProfiles } from './handler-profiles.js';
-import { Neighbours } from './neighbours.js';
+import type { Neighbours } from './neighbours.js';
 
 export interface AdmissionSettings extends AdmissionRules {
   /** Whether what handlers need is judged by their recent attempts. */
@@ -23,9 +22,8 @@ export interface AdmissionSettings extends AdmissionRules {
 
 export interface AdmissionOptions {
   readonly settings: AdmissionSettings;
-  readonly storage: Storage;
-  readonly workerId: string;
-  readonly workerTtlMs: number;
+  readonly storage: WorkerStorage;
+  readonly neighbours: Neighbours;
   readonly namesOf: ReadonlyMap<LaneKind, readonly string[]>;
   readonly kindOf: (name: string) => LaneKind;
   readonly endsAtMs: number | null;
@@ -38,10 +36,9 @@ export class Admission {
   readonly gate: AdmissionGate;
   readonly #options: AdmissionOptions;
   readonly #profiles: HandlerProfiles;
-  readonly #neighbours: Neighbours;
 
   constructor(options: AdmissionOptions) {
-    const { settings, storage, workerId, workerTtlMs, namesOf, logger } = options;
+    const { settings, storage, neighbours, namesOf, logger } = options;
     this.#options = options;
     this.#profiles = new HandlerProfiles({
       storage,
@@ -50,7 +47,6 @@ export class Admission {
       ttlMs: settings.profileTtlMs,
       logger,
     });
-    this.#neighbours = new Neighbours({ storage, workerId, host: hostname(), ttlMs: workerTtlMs, logger });
     const readText = readTextBelow('/');
     this.gate = new AdmissionGate({
       ...options,
@@ -59,7 +55,7 @@ export class Admission {
       readMemory: () => (settings.asksSystem ? readSystemMemory(readText) : null),
       ownBytes: () => process.memoryUsage.rss(),
       ownMaxBytes: null,
-      hasNeighbours: () => this.#neighbours.any,
+      hasNeighbours: () => neighbours.any,
     });
   }
 
@@ -71,7 +67,7 @@ export class Admission {
 
   /** Called now and then. Never rejects. */
   async refresh(): Promise<void> {
-    await Promise.all([this.#profiles.refresh(), this.#neighbours.refresh()]);
+    await Promise.all([this.#profiles.refresh(), this.#options.neighbours.refresh()]);
   }
 
   /** Whether it may start now. `isIdle`: nothing runs here. */

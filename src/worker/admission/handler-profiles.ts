@@ -5,11 +5,11 @@
 import type { RecentProfile } from '../../core/admission.js';
 import type { Logger } from '../../internal/logger.js';
 import type { ProfileNote } from '../../storage/handler-profile.js';
-import type { Storage } from '../../storage/storage.js';
+import type { WorkerStorage } from '../../storage/worker-storage.js';
 import { monotonicMs } from '../monotonic.js';
 
 export interface HandlerProfilesOptions {
-  readonly storage: Pick<Storage, 'noteProfiles' | 'profiles'>;
+  readonly storage: Pick<WorkerStorage, 'noteProfiles' | 'profiles'>;
   readonly names: readonly string[];
   /** How far back attempts count. */
   readonly windowMs: number;

@@ -15,7 +15,19 @@ export interface NeighboursOptions {
 const refreshEveryMs = 30_000;
 
 /** Whether other live workers use the memory that this one uses. */
-export class Neighbours {
+export interface Neighbours {
+  readonly any: boolean;
+  /** Never rejects. */
+  refresh(): Promise<void>;
+}
+
+/** Those of the own pool, where nobody tells of others. */
+export function poolNeighbours(poolWidth: number): Neighbours {
+  return { any: poolWidth > 1, refresh: () => Promise.resolve() };
+}
+
+/** Those that are registered with the same host name. */
+export class RegisteredNeighbours implements Neighbours {
   readonly #options: NeighboursOptions;
   #any = false;
   #readAtMs = Number.NEGATIVE_INFINITY;
@@ -28,7 +40,6 @@ export class Neighbours {
     return this.#any;
   }
 
-  /** Never rejects. */
   async refresh(): Promise<void> {
     const { storage, workerId, host, ttlMs, logger } = this.#options;
     const now = monotonicMs();

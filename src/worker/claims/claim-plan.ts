@@ -116,6 +116,30 @@ export class ClaimPlan {
     return { takes: parts.map(({ part, names }) => ({ ...part, names })), alone: false, parts };
   }
 
+  /**
+   * All room there is, in which nothing is known to wait: what stands with a hub until something comes. No takes: there is
+   * none, or nothing may come.
+   */
+  standing(): PlannedClaim {
+    const { isClosed, lone, kinds } = this.#options;
+    const parts: PlannedPart[] = [];
+    if (!isClosed() && lone() === null) {
+      for (const of of kinds) {
+        const room = of.room();
+        const names = room === null ? [] : of.names();
+        if (room === null || names.length === 0 || of.order.queues.length === 0) continue;
+        parts.push({ of, part: { queues: [...of.order.queues], ...room }, names });
+      }
+    }
+    return { takes: parts.map(({ part, names }) => ({ ...part, names })), alone: false, parts };
+  }
+
+  /** Jobs came that were not asked for at that moment; they count in the shares. */
+  noteGiven(jobs: readonly ClaimedJob[]): void {
+    for (const { kind, order } of this.#options.kinds)
+      order.noteGiven(jobs.filter(({ name }) => this.#options.kindOf(name) === kind));
+  }
+
   /** Storage has answered. */
   learn(claim: PlannedClaim, jobs: readonly ClaimedJob[]): void {
     for (const { of, part } of claim.parts) {

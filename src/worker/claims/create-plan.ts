@@ -1,7 +1,7 @@
 import { type LaneKind, laneKinds } from '../../core/lane-kind.js';
 import type { Logger } from '../../internal/logger.js';
 import type { QueueSelection } from '../../internal/queue-selection.js';
-import type { Storage } from '../../storage/storage.js';
+import type { WorkerStorage } from '../../storage/worker-storage.js';
 import { monotonicMs } from '../monotonic.js';
 import { ClaimPlan, type ClaimPlanOptions } from './claim-plan.js';
 import { KnownQueues } from './known-queues.js';
@@ -11,7 +11,7 @@ import { StrictOrder } from './strict-order.js';
 
 export interface PlanOptions extends Pick<ClaimPlanOptions, 'kindOf' | 'isClosed' | 'lone'> {
   readonly selection: QueueSelection;
-  readonly storage: Storage;
+  readonly storage: WorkerStorage;
   readonly logger: Logger;
   readonly pollMs: number;
   /** Those that the worker has slots of. */

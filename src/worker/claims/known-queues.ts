@@ -1,8 +1,8 @@
 import type { Logger } from '../../internal/logger.js';
-import type { Storage } from '../../storage/storage.js';
+import type { WorkerStorage } from '../../storage/worker-storage.js';
 
 export interface KnownQueuesOptions {
-  readonly storage: Pick<Storage, 'queues'>;
+  readonly storage: Pick<WorkerStorage, 'queues'>;
   readonly except: readonly string[];
   readonly logger: Logger;
   /** There are others than before. */

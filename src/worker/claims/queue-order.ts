@@ -34,6 +34,8 @@ export interface QueueOrder {
   split(room: Room, mostParts: number): QueuePart[];
   /** What came of a part, in the order of storage. */
   learn(part: QueuePart, got: readonly Pick<ClaimedJob, 'queue'>[]): void;
+  /** These came beside any part. */
+  noteGiven(jobs: readonly Pick<ClaimedJob, 'queue'>[]): void;
   /** Jobs may have come into these queues; null: into any. */
   open(queues: readonly string[] | null): void;
 }

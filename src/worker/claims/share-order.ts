@@ -70,9 +70,7 @@ export class ShareOrder implements QueueOrder {
   }
 
   learn(part: QueuePart, got: readonly Pick<ClaimedJob, 'queue'>[]): void {
-    const counts = new Map<string, number>();
-    for (const { queue } of got) counts.set(queue, (counts.get(queue) ?? 0) + 1);
-    for (const [queue, count] of counts) this.#shares.took(queue, count);
+    this.noteGiven(got);
     const isFull = got.length >= part.limit;
     const last = got.at(-1);
     // Strict order within the part: it went on to a later queue only when an earlier one had nothing more.
@@ -82,6 +80,12 @@ export class ShareOrder implements QueueOrder {
       if (index < lastIndex || (!isFull && isEmpty)) this.#mark(queue, 'empty');
       else if (!isFull) this.#mark(queue, 'started only');
     });
+  }
+
+  noteGiven(jobs: readonly Pick<ClaimedJob, 'queue'>[]): void {
+    const counts = new Map<string, number>();
+    for (const { queue } of jobs) counts.set(queue, (counts.get(queue) ?? 0) + 1);
+    for (const [queue, count] of counts) this.#shares.took(queue, count);
   }
 
   open(queues: readonly string[] | null): void {

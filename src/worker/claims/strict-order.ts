@@ -28,6 +28,10 @@ export class StrictOrder implements QueueOrder {
     this.#left = start > 0 && got.length < start ? 'empty' : 'started only';
   }
 
+  noteGiven(): void {
+    // The order of the queues is the same, whatever came.
+  }
+
   open(): void {
     this.#left = 'open';
   }

@@ -1,37 +1,22 @@
 /** Entry of the link thread: see link.ts. It also carries the duties, so that they never block handlers nor are blocked by them. */
-import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createLineLogger, type Logger } from '../../internal/logger.js';
 import { Duties } from '../../maintenance/duties.js';
 import { createStorage } from '../../storage/open-storage.js';
 import { openStoragePatiently } from '../open-storage-patiently.js';
-import { Watchdog } from '../watchdog/watchdog.js';
 import type { LinkListener } from './link.js';
 import { LinkControl } from './link-control.js';
 import type { LinkDownMessage, LinkThreadData, LinkUpMessage } from './link-messages.js';
+import { ThreadWatch } from './thread-watch.js';
 
 const port = parentPort;
 if (port === null) throw new Error('the link thread is started by a worker, not by itself');
 
 const data = workerData as LinkThreadData;
 const send = (message: LinkUpMessage): void => port.postMessage(message);
-const log =
-  (level: 'debug' | 'info' | 'warn' | 'error') =>
-  (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
-    const plain = Object.fromEntries(
-      Object.entries(fields).map(([key, value]) => [key, typeof value === 'object' ? String(value) : value]),
-    );
-    send({ type: 'log', level, message, fields: plain });
-  };
-const posting: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
-const { owned, memory } = data.watch;
-/** In a thread `process.stderr` has no descriptor, and goes through main. */
-const stderrFd = 2;
-/** Where stderr is ours, no line waits for a main loop that is blocked. */
-const logger: Logger =
-  owned === null
-    ? posting
-    : createLineLogger({ ...owned.log, write: (line) => writeSync(stderrFd, `${line}\n`) });
+const watch = new ThreadWatch(data.watch, (level, message, fields) =>
+  send({ type: 'log', level, message, fields }),
+);
+const { logger } = watch;
 const listener: LinkListener = {
   onRegistered: (adminState) => send({ type: 'registered', adminState }),
   onSnapshot: (snapshot) => send({ type: 'snapshot', snapshot }),
@@ -40,10 +25,6 @@ const listener: LinkListener = {
   onRecycleAsked: () => send({ type: 'recycle-asked' }),
   onLog: (level, message, fields) => logger[level](message, fields),
 };
-
-let running = 0;
-const watchdog = new Watchdog({ memory, owned, logger, running: () => running });
-watchdog.start();
 
 const stopping = new AbortController();
 const storage = await createStorage(data.databaseUrl, { ...data.storageOptions, logger });
@@ -55,7 +36,7 @@ const duties =
 
 port.on('message', (message: LinkDownMessage) => {
   if (message.type === 'report') {
-    ({ running } = message.status);
+    watch.noteRunning(message.status.running);
     link.report(message.status);
     duties?.noteProgress(message.status);
   } else {
@@ -94,7 +75,7 @@ async function end(deadlineMs: number): Promise<void> {
   } catch (error) {
     logger.warn('the link thread could not end cleanly', { error: String(error) });
   }
-  watchdog[Symbol.dispose]();
+  watch[Symbol.dispose]();
   send({ type: 'stopped' });
   port?.close();
 }

@@ -5,8 +5,9 @@ import type { LoopPulse } from '../watchdog/loop-pulse.js';
 import type { ResolvedWorkerOptions } from '../worker-options.js';
 import type { Link, LinkListener, LinkSettings, WorkerIdentity } from './link.js';
 import type { DutySettings } from './link-messages.js';
-import { LinkThreadHost, linkThreadFile } from './link-thread-host.js';
+import { LinkThreadHost } from './link-thread-host.js';
 import { LocalLink } from './local-link.js';
+import { threadFile } from './thread-keeper.js';
 
 const controlMs = 1_000;
 
@@ -29,7 +30,7 @@ export function openLink(
   const duties: DutySettings | null = options.duties
     ? { leaseMs, retentionMs, logRetentionMs, staleReapMs, reapIntervalMs }
     : null;
-  const file = host.database !== null && storage.capabilities.shared ? linkThreadFile() : null;
+  const file = host.database !== null && storage.capabilities.shared ? threadFile('link-thread.js') : null;
   if (host.database !== null && file !== null) {
     const { url: databaseUrl, storageOptions } = host.database;
     const watch = { memory: pulse.memory, owned: ownedProcess() };

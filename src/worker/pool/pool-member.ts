@@ -5,6 +5,7 @@
 import type { Millrace } from '../../client/millrace.js';
 import type { Worker } from '../worker.js';
 import {
+  type PoolBacklog,
   type PoolDownMessage,
   type PoolPlace,
   type PoolSetup,
@@ -24,6 +25,7 @@ export class PoolMember implements Disposable {
   #timer: NodeJS.Timeout | null = null;
   #unfollow: () => void = () => undefined;
   #onDrain: ((reason: string) => void) | null = null;
+  #worker: Worker | null = null;
 
   /** The first message: what the pool is to be. */
   tellSetup(setup: PoolSetup): void {
@@ -36,6 +38,7 @@ export class PoolMember implements Disposable {
   /** Tells of this worker until it is disposed of: each second, and at once when its state has changed. */
   follow(worker: Worker, events: Pick<Millrace, 'on'>, onDrain: (reason: string) => void): void {
     this.#onDrain = onDrain;
+    this.#worker = worker;
     const tell = (): void => {
       const { id: workerId, lifecycle: state, running, lanes, counts } = worker;
       const rssBytes = process.memoryUsage.rss();
@@ -58,9 +61,20 @@ export class PoolMember implements Disposable {
   }
 
   readonly #take = (message: unknown): void => {
-    const { type, reason } = message as PoolDownMessage;
-    if (type === 'drain') this.#onDrain?.(reason);
+    const told = message as PoolDownMessage;
+    if (told.type === 'drain') this.#onDrain?.(told.reason);
+    else if (told.type === 'ask-backlog') void this.#tellBacklog(told.ask);
   };
+
+  async #tellBacklog(ask: number): Promise<void> {
+    let backlog: PoolBacklog | null = null;
+    try {
+      backlog = (await this.#worker?.backlog()) ?? null;
+    } catch {
+      // Then it is not known; the supervisor keeps what it has and asks again.
+    }
+    this.#send({ type: 'backlog', ask, backlog });
+  }
 
   /** To a supervisor that is gone nothing is told; the watchdog sees to that. */
   #send(message: PoolUpMessage): void {

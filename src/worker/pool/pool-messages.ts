@@ -21,6 +21,8 @@ export interface PoolSetup {
   readonly size: PoolSize;
   /** The address of the database, with its secrets: the channel is private to the two. */
   readonly database: string;
+  /** The database is not for this pool: its workers get their jobs from a hub. */
+  readonly isBehindHub: boolean;
   readonly queues: QueueSelection;
   readonly handlers: readonly string[];
   /** Slots of one worker before it has planned its lanes. */
@@ -43,13 +45,23 @@ export interface PoolMemberStatus {
   readonly rssBytes: number;
 }
 
+/** What waits for a pool. */
+export interface PoolBacklog {
+  /** Jobs that could run now. */
+  readonly claimable: number;
+  /** What a job takes, ms; null: not known, or not asked. */
+  readonly averageMs: number | null;
+}
+
 export type PoolUpMessage =
   | { readonly type: 'setup'; readonly setup: PoolSetup }
   | { readonly type: 'status'; readonly status: PoolMemberStatus }
+  /** Null: it is not known now. */
+  | { readonly type: 'backlog'; readonly ask: number; readonly backlog: PoolBacklog | null }
   /** Its last words, with how its attempts ended. */
   | { readonly type: 'ended'; readonly counts: Readonly<Record<string, number>> };
 
-export interface PoolDownMessage {
-  readonly type: 'drain';
-  readonly reason: string;
-}
+export type PoolDownMessage =
+  | { readonly type: 'drain'; readonly reason: string }
+  /** To a worker behind a hub: what waits, as its hub knows. */
+  | { readonly type: 'ask-backlog'; readonly ask: number };

@@ -66,8 +66,11 @@ export class PoolProcess {
   }
 
   drain(reason: string): void {
-    const message: PoolDownMessage = { type: 'drain', reason };
-    // To one that is going it says nothing.
+    this.post({ type: 'drain', reason });
+  }
+
+  /** To one that is going it says nothing. */
+  post(message: PoolDownMessage): void {
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
 

@@ -1,18 +1,14 @@
 /**
  * Looks at backlog, workers and memory every few seconds and says how many workers there should be. The rule is
- * core/scale-policy.ts; here is what it needs to know. A database that does not answer makes the backlog unknown, and the
+ * core/scale-policy.ts; here is what it needs to know. A database or hub that does not answer makes the backlog unknown, and the
  * pool keeps what it has.
  */
 import type { PoolSize } from '../../core/pool-size.js';
 import { decideScale, type ScaleDecision, type ScaleFacts } from '../../core/scale-policy.js';
-import { withDeadline } from '../../internal/deadline.js';
 import { describeFailure } from '../../internal/failure.js';
 import type { Logger } from '../../internal/logger.js';
-import type { QueueSelection } from '../../internal/queue-selection.js';
-import type { QueueStats } from '../../storage/job-record.js';
-import { createStorage } from '../../storage/open-storage.js';
-import type { Storage } from '../../storage/storage.js';
 import { monotonicMs } from '../monotonic.js';
+import { type BacklogSource, DatabaseBacklog, MemberBacklog } from './pool-backlog.js';
 import type { PoolSetup } from './pool-messages.js';
 import type { PoolSlot } from './pool-slot.js';
 
@@ -24,13 +20,11 @@ export interface PoolScalerOptions {
   readonly scaleTo: (workers: number) => void;
 }
 
-const closeDeadlineMs = 5_000;
-const profileWindowMs = 3_600_000;
 const percentile = 0.95;
 
 export class PoolScaler {
   readonly #options: PoolScalerOptions;
-  #storage: Storage | null = null;
+  readonly #source: BacklogSource;
   #timer: NodeJS.Timeout | null = null;
   #isLooking = false;
   #isStopped = false;
@@ -39,6 +33,10 @@ export class PoolScaler {
 
   constructor(options: PoolScalerOptions) {
     this.#options = options;
+    const { setup, size, slots } = options;
+    this.#source = setup.isBehindHub
+      ? new MemberBacklog(slots)
+      : new DatabaseBacklog(setup, size.targetWaitMs !== null);
   }
 
   start(): void {
@@ -49,12 +47,7 @@ export class PoolScaler {
   stop(): void {
     this.#isStopped = true;
     if (this.#timer !== null) clearInterval(this.#timer);
-    const storage = this.#storage;
-    this.#storage = null;
-    if (storage === null) return;
-    withDeadline(storage.close(), { ms: closeDeadlineMs, name: 'closing the database' }).catch(
-      () => undefined,
-    );
+    this.#source.close();
   }
 
   async #look(): Promise<void> {
@@ -108,14 +101,8 @@ export class PoolScaler {
   }
 
   async #backlog(): Promise<{ claimable: number | null; averageMs: number | null }> {
-    const { queues, handlers } = this.#options.setup;
     try {
-      const storage = await this.#opened();
-      const paused = new Set(await storage.pausedQueues());
-      const stats = (await statsOf(storage, queues)).filter(({ queue }) => !paused.has(queue));
-      const claimable = stats.reduce((sum, each) => sum + each.claimable, 0);
-      const averageMs = this.#options.size.targetWaitMs === null ? null : await averageOf(storage, handlers);
-      return { claimable, averageMs };
+      return await this.#source.read();
     } catch (error) {
       this.#options.logger.debug('pool: the backlog could not be read', {
         error: describeFailure(error).message,
@@ -123,38 +110,6 @@ export class PoolScaler {
       return { claimable: null, averageMs: null };
     }
   }
-
-  async #opened(): Promise<Storage> {
-    if (this.#storage !== null) return this.#storage;
-    const { database, databaseTimeoutMs } = this.#options.setup;
-    const storage = await createStorage(database, { statementTimeoutMs: databaseTimeoutMs });
-    try {
-      await storage.open();
-      if (this.#isStopped) throw new Error('the pool has stopped');
-    } catch (error) {
-      await storage.close();
-      throw error;
-    }
-    this.#storage = storage;
-    return storage;
-  }
-}
-
-async function statsOf(storage: Storage, selection: QueueSelection): Promise<QueueStats[]> {
-  if (selection.order === 'all')
-    return (await storage.stats()).filter(({ queue }) => !selection.except.includes(queue));
-  const names = selection.order === 'strict' ? selection.queues : selection.shares.map(({ queue }) => queue);
-  const stats: QueueStats[] = [];
-  for (const name of names) stats.push(...(await storage.stats(name)));
-  return stats;
-}
-
-/** Of all jobs that these handlers ran of late, ms; null while nothing is known. */
-async function averageOf(storage: Storage, handlers: readonly string[]): Promise<number | null> {
-  const profiles = await storage.profiles(handlers, profileWindowMs);
-  const count = profiles.reduce((sum, profile) => sum + profile.count, 0);
-  if (count === 0) return null;
-  return profiles.reduce((sum, profile) => sum + profile.averageMs * profile.count, 0) / count;
 }
 
 function percentileOf(values: readonly number[]): number | null {

@@ -12,7 +12,7 @@
 import { restartDelayMs, wellAfterMs } from '../../core/crash-backoff.js';
 import type { Logger } from '../../internal/logger.js';
 import { formatSeconds } from './format-seconds.js';
-import type { PoolMemberStatus, PoolSetup, PoolUpMessage } from './pool-messages.js';
+import type { PoolBacklog, PoolMemberStatus, PoolSetup, PoolUpMessage } from './pool-messages.js';
 import { type PoolCommand, PoolProcess, type PoolProcessEnd } from './pool-process.js';
 
 export type PoolSlotState = 'starting' | 'up' | 'draining' | 'waiting' | 'ended' | 'refused';
@@ -49,6 +49,13 @@ export class PoolSlot {
   #crashes: number[] = [];
   #timer: NodeJS.Timeout | null = null;
   #isEnding = false;
+  #asks = 0;
+  /** Of several at once the last one counts. */
+  #ask: {
+    readonly number: number;
+    readonly resolve: (backlog: PoolBacklog) => void;
+    readonly reject: (error: Error) => void;
+  } | null = null;
 
   constructor(options: PoolSlotOptions) {
     this.#options = options;
@@ -97,6 +104,16 @@ export class PoolSlot {
     this.#process?.signal(signal);
   }
 
+  /** What waits, as its worker learns it of its hub. Never resolves where that worker ends meanwhile. */
+  askBacklog(): Promise<PoolBacklog> {
+    this.#asks += 1;
+    const number = this.#asks;
+    return new Promise((resolve, reject) => {
+      this.#ask = { number, resolve, reject };
+      this.#process?.post({ type: 'ask-backlog', ask: number });
+    });
+  }
+
   kill(): void {
     if (!this.#leaveIfEmpty()) this.#process?.kill();
   }
@@ -115,9 +132,16 @@ export class PoolSlot {
   #take(message: PoolUpMessage): void {
     if (message.type === 'setup') this.#options.onSetup(message.setup);
     else if (message.type === 'status') this.#noteStatus(message.status);
+    else if (message.type === 'backlog') this.#noteBacklog(message.ask, message.backlog);
     else
       for (const [kind, count] of Object.entries(message.counts))
         this.counts.set(kind, (this.counts.get(kind) ?? 0) + count);
+  }
+
+  #noteBacklog(ask: number, backlog: PoolBacklog | null): void {
+    if (this.#ask?.number !== ask) return;
+    if (backlog === null) this.#ask.reject(new Error('its hub does not answer'));
+    else this.#ask.resolve(backlog);
   }
 
   #noteStatus(status: PoolMemberStatus): void {

@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { createStorage } from '../../../src/storage/open-storage.js';
 import type { Storage } from '../../../src/storage/storage.js';
 import type { LinkListener, LinkSnapshot } from '../../../src/worker/link/link.js';
-import { LinkThreadHost, linkThreadFile } from '../../../src/worker/link/link-thread-host.js';
+import { LinkThreadHost } from '../../../src/worker/link/link-thread-host.js';
+import { threadFile } from '../../../src/worker/link/thread-keeper.js';
 import { LEASE, Stage } from '../../conformance/stage.js';
 import { emptyDatabase } from '../../support/engines.js';
 import { tempDir } from '../../support/temp.js';
@@ -26,7 +27,7 @@ async function dyingThread(
 appendFileSync(${JSON.stringify(log)}, 'x');
 const nth = readFileSync(${JSON.stringify(log)}, 'utf8').length;
 if (nth <= ${deaths}) { if (nth % 2 === 0) process.exit(3); throw new Error('dies as it was told'); }
-await import(${JSON.stringify(`file://${linkThreadFile()}`)});
+await import(${JSON.stringify(`file://${threadFile('link-thread.js')}`)});
 `,
   );
   return { file, starts: () => readFileSync(log, 'utf8').length };
