@@ -9,6 +9,7 @@ import { Duties } from '../maintenance/duties.js';
 import type { Storage } from '../storage/storage.js';
 import { openStoragePatiently } from '../worker/open-storage-patiently.js';
 import { registerApi } from './api/register-api.js';
+import { checkListen } from './auth/check-listen.js';
 import { HubAuth } from './auth/hub-auth.js';
 import { serverOptions } from './auth/server-limits.js';
 import { DatabaseClock } from './database-clock.js';
@@ -111,6 +112,8 @@ export class HubRun {
 
   async listen(): Promise<void> {
     const { host, port, client, logger } = this.#options;
+    const tokens = async () => await (await this.#options.storage()).tokens();
+    await checkListen(host, { tokens, logger });
     this.#auth.protect(this.app);
     this.app.get(linkRoute, { config: { role: 'open' } }, async (_request, reply) => {
       const text = 'This is the path of a link of a worker: expected a WebSocket.';

@@ -13,7 +13,6 @@ import { HubSessions } from './hub-sessions.js';
 import type { Identity, RouteRole } from './identity.js';
 import { registerLogin } from './login-routes.js';
 import type { Refusal } from './refusal.js';
-import { isLoopbackHost } from './request-host.js';
 import { limitConnections } from './server-limits.js';
 import { type TicketStorage, Tickets } from './tickets.js';
 
@@ -134,21 +133,6 @@ export class HubAuth implements Disposable {
   /** Tells once when the token of an open socket no longer holds. */
   hold(identity: Identity, onEnd: OnEnd): Disposable {
     return this.#held.hold(identity, onEnd);
-  }
-
-  /**
-   * A hub without tokens is for this machine only.
-   *
-   * @throws MillraceError `tokens-missing`; or of the database, when it can't be asked: nobody is let in until it can
-   */
-  async checkListen(): Promise<void> {
-    const { host } = this.#options;
-    if (isLoopbackHost(host) || !(await this.authenticator.isOpen())) return;
-    throw new MillraceError(
-      'tokens-missing',
-      `the hub does not listen on ${host} while there is no token: whoever reaches it could run jobs. Create one first: millrace token create --role admin --name <who>. Or listen on 127.0.0.1`,
-      { details: { host } },
-    );
   }
 
   [Symbol.dispose](): void {

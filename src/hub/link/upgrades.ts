@@ -11,6 +11,8 @@ export interface UpgradeRefusal {
   readonly status: number;
   /** One sentence. */
   readonly reason: string;
+  /** When it is worth to try again. */
+  readonly retryAfterS?: number;
 }
 
 export interface UpgradesParts {
@@ -104,7 +106,7 @@ export class Upgrades {
     return { status: 400, reason: `Expected the sub-protocol ${linkProtocol}; this hub speaks no other.` };
   }
 
-  #refuse(socket: Duplex, { status, reason }: UpgradeRefusal): void {
+  #refuse(socket: Duplex, { status, reason, retryAfterS }: UpgradeRefusal): void {
     this.#parts.context.metrics.refusedHandshakes += 1;
     if (!socket.writable) {
       socket.destroy();
@@ -116,6 +118,7 @@ export class Upgrades {
       'Content-Type: text/plain; charset=utf-8',
       'X-Content-Type-Options: nosniff',
       `Content-Length: ${Buffer.byteLength(reason)}`,
+      ...(retryAfterS === undefined ? [] : [`Retry-After: ${retryAfterS}`]),
       ...(status === 426 ? ['Upgrade: websocket', 'Sec-WebSocket-Version: 13'] : []),
     ];
     socket.once('finish', () => socket.destroy());
