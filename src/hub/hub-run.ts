@@ -167,7 +167,9 @@ export class HubRun {
       await this.absentees.note(storage);
       await this.#fleet.look(storage);
     });
-    this.rounds.add('renewal for lost workers', settings.heartbeatMs, () => this.absentees.renew(storage));
+    this.rounds.add('renewal for lost workers', settings.heartbeatMs, () =>
+      this.absentees.renew(storage, (incarnation) => this.roster.get(incarnation) !== undefined),
+    );
     const invariants = new Invariants(this.context, this.placement);
     this.rounds.add('look at invariants', invariantsMs, () => invariants.look(storage));
   }
@@ -178,6 +180,7 @@ export class HubRun {
     return new Duties({
       storage,
       holder,
+      beside: 'hub',
       leaseMs,
       retentionMs,
       logRetentionMs,

@@ -4,6 +4,7 @@
  */
 import { describeFailure } from '../../internal/failure.js';
 import type { Storage } from '../../storage/storage.js';
+import type { WorkerRecord } from '../../storage/worker-record.js';
 import type { HubContext } from '../hub-context.js';
 
 export interface Absentee {
@@ -63,11 +64,13 @@ export class Absentees {
     });
   }
 
-  /** Renews for all that are absent; to be called every heartbeat. Rejects as storage does. */
-  async renew(storage: Storage): Promise<void> {
-    if (this.#entries.size === 0) return;
+  /** Renews for all that are absent; to be called every heartbeat. Rejects as storage does. `isHere`: it has a connection. */
+  async renew(storage: Storage, isHere: (incarnation: string) => boolean): Promise<void> {
     const { ttlMs, leaseMs } = this.#context.settings;
-    const records = new Map((await storage.workers()).map((record) => [record.id, record]));
+    const workers = await storage.workers();
+    for (const worker of workers)
+      if (this.#isStray(worker) && !isHere(worker.incarnation)) this.#adopt(worker);
+    const records = new Map(workers.map((record) => [record.id, record]));
     const nowMs = performance.now();
     await inParallel([...this.#entries.values()], async (entry) => {
       const record = records.get(entry.id);
@@ -78,6 +81,8 @@ export class Absentees {
         !record.gone;
       if (!isOurs) this.#letGo(entry);
       else if (nowMs - entry.sinceMs >= ttlMs) {
+        // Kept until storage knows: whom it takes for connected it never forgets.
+        if (!entry.isNoted) return;
         this.#letGo(entry);
         this.#context.logger.warn(`fleet: let go of worker ${entry.id}`, {
           absentForMs: Math.round(nowMs - entry.sinceMs),
@@ -85,6 +90,19 @@ export class Absentees {
       } else if (this.#entries.get(entry.incarnation) === entry)
         await storage.renew(entry.incarnation, leaseMs);
     });
+  }
+
+  /** Storage takes it for connected to this hub, long after its last word: its hello failed half-way, or a note was lost. */
+  #isStray({ hubId, gone, disconnectedForMs, silentForMs, incarnation }: WorkerRecord): boolean {
+    const { hubId: self, settings } = this.#context;
+    const isOurs = hubId === self && !gone && disconnectedForMs === null;
+    return isOurs && silentForMs >= settings.heartbeatMs * 3 && !this.#entries.has(incarnation);
+  }
+
+  #adopt({ id, incarnation, connectionEpoch: epoch }: WorkerRecord): void {
+    this.#context.metrics.alarms.add('worker-taken-for-connected');
+    this.#context.logger.warn(`fleet: worker ${id} was taken for connected, and is not`);
+    this.add({ id, incarnation, epoch });
   }
 
   #unnoted(): Entry[] {

@@ -33,25 +33,22 @@ const neverArrived = 'assigned, but it never arrived';
 export async function join(parts: JoinParts): Promise<LinkedWorker | null> {
   const { context, storage, roster, absentees, channel, hello } = parts;
   const { report, epoch } = await register(parts);
-  const worker = new LinkedWorker({
-    context,
-    storage,
-    channel,
-    report,
-    epoch,
-    orders: await storage.orders(report.id),
-    helloId: hello.id,
-  });
+  const orders = await storage.orders(report.id);
+  const worker = new LinkedWorker({ context, storage, channel, report, epoch, orders, helloId: hello.id });
   if (!(await roster.admit(worker))) {
     channel.close(closeCodes.superseded, 'a newer connection of this worker took its place');
     return null;
   }
-  if (absentees.end(hello.incarnation)) context.metrics.reconnects += 1;
-  if (hello.ended !== null && report.id === parts.wantedId) await takeBack(parts, hello.ended);
-  const held = await compare(parts, worker);
-  if (!channel.isOpen || !roster.isCurrent(worker)) return worker;
-  welcome(parts, worker, held);
-  return worker;
+  try {
+    if (absentees.end(hello.incarnation)) context.metrics.reconnects += 1;
+    if (hello.ended !== null && report.id === parts.wantedId) await takeBack(parts, hello.ended);
+    const held = await compare(parts, worker);
+    if (channel.isOpen && roster.isCurrent(worker)) welcome(parts, worker, held);
+    return worker;
+  } catch (error) {
+    roster.leave(worker);
+    throw error;
+  }
 }
 
 async function register({

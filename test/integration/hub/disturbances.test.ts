@@ -292,6 +292,21 @@ describe('[memory] a hub through disturbances', () => {
     expect(again.all('welcome')[0]?.adminState).toBe('drain');
   });
 
+  it('notes a worker as disconnected whose hello failed half-way, should it never come again', async () => {
+    const faulty = faultyStorage(storage);
+    await using stage = await openHub(faulty.storage, { environment: quick });
+    await stage.hub.ready();
+    faulty.fail('register', ['after']);
+    const client = await LinkClient.connect(stage.url);
+    expect(await client.answerTo(client.send(client.helloMessage()))).toMatchObject({ type: 'failed' });
+    expect(await storage.workers()).toMatchObject([{ disconnectedForMs: null }]);
+    client.cut();
+    await waitFor(async () => (await storage.workers())[0]?.disconnectedForMs !== null, {
+      describe: 'the worker to be noted as disconnected',
+      deadlineMs,
+    });
+  });
+
   it('registers a worker anew whose registration was forgotten', async () => {
     await using stage = await openHub(storage);
     await using client = await LinkClient.join(stage.url);
