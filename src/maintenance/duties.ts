@@ -3,10 +3,12 @@
  * leases, forgetting of workers that are silent for long, release of blocked jobs that were missed, deletion of what is past its retention. A second holder does no harm,
  * every step being compare-and-set. Housekeeping of the engine (`tidy`) is each process's own.
  *
- * A failed round is logged and tried again at its next turn; one duty that fails never keeps the others from theirs.
+ * A failed round is logged (one that goes on failing now and then) and tried again at its next turn; one duty that fails never keeps the others from theirs.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
+import { OutageLog } from '../internal/outage-log.js';
 import { Service } from '../internal/service.js';
 import type { Storage } from '../storage/storage.js';
 import { Reaper } from './reaper.js';
@@ -97,12 +99,18 @@ export class Duties extends Service {
 
   async #round(name: string, everyMs: number, run: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
+    const { logger } = this.#options;
+    const outage = new OutageLog();
     while (!signal.aborted) {
       try {
         await run();
         this.markProgress();
+        const failures = outage.worked();
+        if (failures > 0) logger.info(`duty ${name} works again`, { failures });
       } catch (error) {
-        this.#options.logger.warn(`duty ${name} failed, trying again at its next turn`, { error });
+        const isToTell = outage.failed(isMillraceError(error) ? error.code : 'unknown');
+        const text = `duty ${name} failed, trying again at its next turn`;
+        if (isToTell) logger.warn(text, { failures: outage.failures, error });
       }
       await delay(everyMs * (0.9 + 0.2 * Math.random()), undefined, { signal, ref: false }).catch(
         () => undefined,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { aborted } from '../internal/aborted.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
+import { OutageLog } from '../internal/outage-log.js';
 import type { Storage } from '../storage/storage.js';
 
 const maxBackoffMs = 15_000;
@@ -16,18 +17,21 @@ export async function openStoragePatiently(
   logger: Logger,
   signal: AbortSignal,
 ): Promise<Storage> {
-  for (let tries = 0; ; tries += 1) {
+  const outage = new OutageLog();
+  for (;;) {
     signal.throwIfAborted();
     try {
-      return await beforeAbort(open(), signal);
+      const storage = await beforeAbort(open(), signal);
+      const tries = outage.worked();
+      if (tries > 0) logger.info('storage is open', { tries: tries + 1 });
+      return storage;
     } catch (error) {
       if (!isMillraceError(error) || !error.retryable) throw error;
-      const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** tries) * Math.random();
-      logger.warn('storage does not open, trying again', {
-        error,
-        tries: tries + 1,
-        waitMs: Math.round(waitMs),
-      });
+      const waitMs = Math.min(maxBackoffMs, firstBackoffMs * 2 ** outage.failures) * Math.random();
+      if (outage.failed(error.code)) {
+        const tries = outage.failures;
+        logger.warn('storage does not open, trying again', { error, tries, waitMs: Math.round(waitMs) });
+      }
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }

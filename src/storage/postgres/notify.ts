@@ -8,6 +8,7 @@
  *   idle ──wake or watch──▶ opening ──▶ open ──lost, or probe missing──▶ waiting (jitter) ──▶ opening …
  */
 import type { Logger } from '../../internal/logger.js';
+import { OutageLog } from '../../internal/outage-log.js';
 import { anyQueue } from './context.js';
 import { NotifySession } from './notify-session.js';
 
@@ -36,7 +37,7 @@ export class Notifier {
   #session: NotifySession | null = null;
   #opening: Promise<void> | null = null;
   #isSending = false;
-  #failures = 0;
+  readonly #outage = new OutageLog();
   #retryAt = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -129,13 +130,14 @@ export class Notifier {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     if (this.#isClosed || this.#watchers.size === 0 || !this.#options.mayListen()) return;
-    const wasLost = this.#session === null && this.#failures > 0;
+    const wasLost = this.#session === null && this.#outage.failures > 0;
     try {
       if (this.#session === null) await this.#open();
       const session = this.#session as NotifySession | null;
       if (session !== null) {
         await session.listen();
-        this.#failures = 0;
+        const failures = this.#outage.worked();
+        if (failures > 0) this.#options.logger.info('postgres: wake-ups arrive again', { failures });
         // What was sent meanwhile was missed.
         if (wasLost) this.#tell(null);
       }
@@ -161,14 +163,17 @@ export class Notifier {
     this.#session = null;
     session?.drop();
     if (this.#isClosed) return;
-    this.#failures += 1;
+    const isToTell = this.#outage.failed();
     const pauseMs =
-      Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#failures, 10)) * (0.5 + Math.random() / 2);
+      Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(this.#outage.failures, 10)) *
+      (0.5 + Math.random() / 2);
     this.#retryAt = performance.now() + pauseMs;
-    this.#options.logger.warn('postgres: wake-ups interrupted, jobs are found by polling meanwhile', {
-      why,
-      againInMs: Math.round(pauseMs),
-    });
+    if (isToTell) {
+      this.#options.logger.warn('postgres: wake-ups interrupted, jobs are found by polling meanwhile', {
+        why,
+        againInMs: Math.round(pauseMs),
+      });
+    }
     this.#schedule(pauseMs);
   }
 }

@@ -1,5 +1,6 @@
 import { withDeadline } from '../../internal/deadline.js';
 import { isMillraceError } from '../../internal/errors.js';
+import { OutageLog } from '../../internal/outage-log.js';
 import type { Storage } from '../../storage/storage.js';
 import type { AdminState, WorkerReport } from '../../storage/worker-record.js';
 import { monotonicMs } from '../monotonic.js';
@@ -78,20 +79,17 @@ export class LinkControl implements Link {
   /** Beats once, then every `everyMs`; after a failure sooner, with jitter, for ever. */
   async #round(name: string, everyMs: number, beat: () => Promise<void>, beatsEarly = false): Promise<void> {
     const { signal } = this.#stopping;
-    for (let failures = 0; !signal.aborted; ) {
+    const outage = new OutageLog(monotonicMs);
+    while (!signal.aborted) {
       const startedAtMs = monotonicMs();
       try {
         await beat();
+        const failures = outage.worked();
         if (failures > 0) this.#listener.onLog('info', `${name}: storage answers again`, { failures });
-        failures = 0;
       } catch (error) {
-        failures += 1;
-        const isFinal = isMillraceError(error) && !error.retryable;
-        this.#listener.onLog(isFinal ? 'error' : 'warn', `${name} failed, trying again`, {
-          failures,
-          error: String(error),
-        });
+        this.#tellFailure(name, outage, error);
       }
+      const { failures } = outage;
       const tookMs = monotonicMs() - startedAtMs;
       const waitMs =
         failures === 0
@@ -99,6 +97,15 @@ export class LinkControl implements Link {
           : Math.min(everyMs, maxBackoffMs, firstBackoffMs * 2 ** failures) * this.#random();
       await this.#pause(Math.max(waitMs, 1), beatsEarly && failures === 0);
     }
+  }
+
+  #tellFailure(name: string, outage: OutageLog, error: unknown): void {
+    const isFinal = isMillraceError(error) && !error.retryable;
+    if (!outage.failed(isFinal ? 'final' : 'passing')) return;
+    this.#listener.onLog(isFinal ? 'error' : 'warn', `${name} failed, trying again`, {
+      failures: outage.failures,
+      error: String(error),
+    });
   }
 
   /** Until the time is over, the link stops, or, where wanted, there is a state to tell that was not told. */

@@ -141,7 +141,7 @@ describe('[sqlite] millrace work and flush', () => {
   test('a worker waits for a database that is away, and stops at once when told', async () => {
     await using here = await project();
     const worker = here.start(['work', '--database', 'postgres://u:p@127.0.0.1:1/x']);
-    await worker.says(/storage does not open, trying again.*tries=2/s);
+    await worker.says(/storage does not open, trying again.*tries=1/s);
     worker.child.kill('SIGTERM');
     const run = await worker.ended;
     expect(run.code).toBe(0);
