@@ -55,7 +55,7 @@ Durations are texts such as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\` or \`7d\`. A f
 a unit counts seconds; a number in the config file counts milliseconds, as everywhere in the API. Sizes are bytes,
 or texts such as \`512KB\` and \`1MB\` (of 1024).
 
-Flags are those of \`millrace work\` and \`millrace flush\`; every command takes \`--database\`.
+Flags are those of \`millrace work\` and \`millrace flush\`, or of \`millrace hub\`; every command takes \`--database\`.
 
 ${table(['Variable', 'In the config', 'Flag', 'Default', 'Takes', 'Meaning'], rows)}
 `;

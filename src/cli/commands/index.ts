@@ -6,6 +6,7 @@ import { doctor } from './doctor.js';
 import { edit } from './edit.js';
 import { fleet } from './fleet.js';
 import { flush } from './flush.js';
+import { hub } from './hub.js';
 import { init } from './init.js';
 import { job } from './job.js';
 import { jobs } from './jobs.js';
@@ -28,6 +29,7 @@ export const commands: readonly CommandSpec<never>[] = [
   init,
   migrate,
   work,
+  hub,
   flush,
   tick,
   dispatch,

@@ -29,13 +29,20 @@ const columns: readonly Column<WorkerListing>[] = [
     value: ({ usage }) => `${Math.round(usage.rssBytes / megabyte)}MB`,
     align: 'right',
   },
+  { title: 'LINK', expendable: 8, value: linkText },
   { title: 'HOST', expendable: 6, value: ({ host, pid }) => `${host}:${pid}`, shrinkTo: 10 },
   { title: 'QUEUES', expendable: 5, value: ({ queues }) => queues.join(','), shrinkTo: 8 },
 ];
 
 const megabyte = 1024 ** 2;
+const shownOfHub = 6;
 
 const width = (lanes: WorkerListing['lanes']): number => lanes.reduce((sum, lane) => sum + lane.width, 0);
+
+/** `hub 3f9c`, by the end of its id; `storage`. */
+function linkText({ link, hubId }: WorkerListing): string {
+  return link === 'hub' && hubId !== null ? `hub ${hubId.slice(-shownOfHub)}` : link;
+}
 
 /** `DRAINING: recycle-jobs`, where there is more to say than the state. */
 function stateText({ state, drain }: WorkerListing): string {
@@ -66,6 +73,7 @@ export const workers: CommandSpec = {
   summary: 'list the workers that are registered',
   details:
     'STATUS: active, drain or standby, as operators want; stale: silent for three heartbeats; offline: it said goodbye, or was silent for WORKER_TTL.\n' +
+    'LINK: storage, or hub and which (the end of its id; all of it with --json).\n' +
     'STATE, RUNNING, DONE, CPU (of one processor) and MEMORY are as of its last heartbeat (HEARD).',
   examples: ['millrace workers', 'millrace workers --json'],
   async run(context) {
