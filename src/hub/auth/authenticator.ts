@@ -31,12 +31,6 @@ export interface AuthenticatorOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Of whom a proof was checked. */
-export interface Proven {
-  readonly token: OwnToken;
-  readonly identity: Identity;
-}
-
 /** Says who somebody is: by a token, by what was signed for one, or by coming from this machine while there are none. */
 export class Authenticator {
   readonly #logger: Logger;

@@ -12,3 +12,7 @@ export const securityHeaders: Readonly<Record<string, string>> = Object.freeze({
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 });
+
+/** The policy of a page whose scripts and styles are files of this hub; nothing inline. */
+export const pagePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";

@@ -93,6 +93,26 @@ describe('an answer [memory]', () => {
     }
   });
 
+  test('that is a page may load files of the hub, and nothing else', async () => {
+    const { status, headers, text } = await hub.ask('/docs');
+    expect(status).toBe(200);
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self';/,
+    );
+    expect(headers['content-security-policy']).not.toContain('unsafe');
+    expect(text).not.toMatch(/<script>|<style>| style=| on\w+=/);
+  });
+
+  test('that is a stream says the same as others', async () => {
+    const { id } = (
+      await hub.ask('/jobs', { body: { name: 'a', payload: {} }, headers: bearer(admin) })
+    ).json();
+    const stream = await hub.stream(`/jobs/${String(id)}/events`, bearer(admin));
+    expect(stream.headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'DENY' });
+    stream.end();
+    await stream.ended;
+  });
+
   test('has no header that the asker wrote', async () => {
     const split = 'x%0d%0aset-cookie:%20stolen=1';
     const answer = await hub.ask(`/reads/${split}`, { headers: bearer(admin) });

@@ -38,13 +38,19 @@ export interface GuardedHub extends AsyncDisposable {
   readonly lines: string[];
   ask(path: string, asked?: Asked): Promise<Answer>;
   /** An answer that goes on until somebody ends it. */
-  stream(path: string, headers: Readonly<Record<string, string>>): Promise<{ readonly ended: Promise<void> }>;
+  stream(path: string, headers: Readonly<Record<string, string>>): Promise<TestStream>;
   /** Sends bytes as they are and resolves with all that came back, once the hub has closed. */
   raw(...parts: readonly string[]): Promise<string>;
   /** A socket of a worker that says hello with this token. */
   link(token: string | null, headers?: Readonly<Record<string, string>>): TestSocket;
   /** A socket of a browser. */
   live(query: string, headers?: Readonly<Record<string, string>>): TestSocket;
+}
+
+export interface TestStream {
+  readonly headers: IncomingHttpHeaders;
+  readonly ended: Promise<void>;
+  end(): void;
 }
 
 export interface TestSocket {
@@ -177,16 +183,16 @@ function ask(port: number, path: string, asked: Asked = {}): Promise<Answer> {
   });
 }
 
-function stream(
-  port: number,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-): Promise<{ readonly ended: Promise<void> }> {
+function stream(port: number, path: string, headers: Readonly<Record<string, string>>): Promise<TestStream> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ port, host: '127.0.0.1', path, headers, agent: false }, (response) => {
       const ended = new Promise<void>((end) => response.once('close', end));
       // How it ends is what a test asks.
-      response.on('error', () => undefined).once('data', () => resolve({ ended }));
+      response
+        .on('error', () => undefined)
+        .once('data', () => {
+          resolve({ headers: response.headers, ended, end: () => request.destroy() });
+        });
     });
     request.setTimeout(deadlineMs, () => request.destroy(new Error(`no stream at ${path}`)));
     request.on('error', reject).end();

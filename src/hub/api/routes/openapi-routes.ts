@@ -1,3 +1,4 @@
+import { pagePolicy } from '../../auth/security-headers.js';
 import type { ApiApp } from '../api-routes.js';
 import { docsPage, docsScript, docsStyle } from '../docs-page.js';
 import { needs } from '../route-role.js';
@@ -24,7 +25,8 @@ export function openapiRoutes(app: ApiApp): void {
       url,
       config,
       schema: { hide: true },
-      handler: (_request, reply) => reply.type(type).serializer(String).send(text),
+      handler: (_request, reply) =>
+        reply.type(type).header('content-security-policy', pagePolicy).serializer(String).send(text),
     });
   }
 }
