@@ -161,11 +161,12 @@ class Worker:
         age_s = time.monotonic() - self.sent_at.get(message["beat"], 0)
         for job in message["jobs"]:
             known, handler, lease = self.running.get(job["id"]), self.handlers.get(job["name"]), (job["id"], job["token"])
-            if (known and known.lease == lease) or lease in self.outbox or age_s >= self.welcome["leaseMs"] / 1000:
-                continue  # [8.4] it is here already; [8.5] its lease may be over
-            if known or handler is None or not job["started"] or len(self.running) >= self.options.concurrency:
-                # All that was asked for has a free slot and so is noted as started: what is not came by mistake.
-                self.settle(lease, kind="put-back", delayMs=1000, reason="there is no room for it on its worker")
+            if (known and known.lease == lease) or lease in self.outbox:
+                continue  # [8.4]
+            # [8.5] Its lease may be over. Or there is no room: all that was asked for is noted as started, for a slot is free for each.
+            is_late, is_full = age_s >= self.welcome["leaseMs"] / 1000, len(self.running) >= self.options.concurrency
+            if is_late or is_full or known or handler is None or not job["started"]:
+                self.settle(lease, kind="put-back", delayMs=0 if is_late else 1000, reason="its worker can't start it")
                 continue
             attempt = self.running[job["id"]] = Attempt(self, job)
             threading.Thread(target=attempt.run, args=(handler,), daemon=True).start()
@@ -180,6 +181,8 @@ class Worker:
         log.warning("hub: %s: %s", message["code"], message["message"])
         if self.welcome is None:
             self.socket.transport.abort()  # [4.3] begins again after a wait
+        elif self.has_said_goodbye:
+            self.loop.call_later(1, setattr, self, "has_said_goodbye", False)  # [7.13] it is said again
         elif self.settling is not None and self.settling[0] == message["re"]:
             leases, self.settling, self.next_settle_at = self.settling[1], None, time.monotonic() + random.uniform(0.5, 2)
             if not message["retryable"]:  # [7.2] first one by one, then without its texts

@@ -39,6 +39,15 @@ export interface LinkedWorkerParts {
   readonly helloId: number;
 }
 
+/** What a claim brought, and how old it may be. */
+interface Claimed {
+  readonly jobs: readonly ClaimedJob[];
+  /** `id` of the heartbeat that had been heard when the claim was first made. */
+  readonly beat: number;
+  /** Its first answer was lost: it may be older than the want that it answers now. */
+  readonly isRepeat: boolean;
+}
+
 const connectionGone = 'assigned to a connection that was gone';
 
 export class LinkedWorker {
@@ -120,17 +129,17 @@ export class LinkedWorker {
       const { metrics } = this.#context;
       metrics.placements += 1;
       const { claimed } = await this.#exchange([], this.#request([take], alone));
-      if (claimed.length === 0) metrics.emptyPlacements += 1;
+      if (claimed.jobs.length === 0) metrics.emptyPlacements += 1;
       else await this.#give(claimed, null);
-      metrics.pushedJobs += claimed.length;
-      return claimed.length;
+      metrics.pushedJobs += claimed.jobs.length;
+      return claimed.jobs.length;
     });
   }
 
   async #exchange(
     settlements: readonly Settlement[],
     request: ClaimRequest | null,
-  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+  ): Promise<{ settled: SettleOutcome[]; claimed: Claimed }> {
     const { metrics } = this.#context;
     const own = settlements.filter(({ token }) => incarnationOf(token) === this.incarnation);
     const startedAtMs = performance.now();
@@ -146,18 +155,22 @@ export class LinkedWorker {
   async #ask(
     settlements: readonly Settlement[],
     request: ClaimRequest | null,
-  ): Promise<{ settled: SettleOutcome[]; claimed: ClaimedJob[] }> {
+  ): Promise<{ settled: SettleOutcome[]; claimed: Claimed }> {
     const { storage } = this;
     if (request === null) {
-      return { settled: settlements.length === 0 ? [] : await storage.settle(settlements), claimed: [] };
+      const none: Claimed = { jobs: [], beat: this.lastBeat, isRepeat: false };
+      return { settled: settlements.length === 0 ? [] : await storage.settle(settlements), claimed: none };
     }
-    this.#firstBeat ??= this.lastBeat;
+    const isRepeat = this.#firstBeat !== null;
+    const beat = this.#firstBeat ?? this.lastBeat;
+    this.#firstBeat = beat;
     const answer =
       settlements.length === 0
         ? { settled: [], claimed: await storage.claim(request) }
         : await storage.exchange(settlements, request);
     this.#tokens.useUp();
-    return answer;
+    this.#firstBeat = null;
+    return { settled: answer.settled, claimed: { jobs: answer.claimed, beat, isRepeat } };
   }
 
   #request(takes: readonly Take[], alone: boolean): ClaimRequest {
@@ -177,19 +190,20 @@ export class LinkedWorker {
   }
 
   /** Sends what was claimed, with the answer that is due even where it is nothing. */
-  async #give(jobs: readonly ClaimedJob[], re: number | null): Promise<void> {
-    const beat = this.#firstBeat ?? this.lastBeat;
-    this.#firstBeat = null;
+  async #give({ jobs, beat, isRepeat }: Claimed, re: number | null): Promise<void> {
     if (!this.channel.isOpen) {
       if (jobs.length > 0) await putBack(this.#context, this.storage, jobs, connectionGone);
       return;
     }
     this.inventory.add(jobs);
     this.#context.metrics.assignedJobs += jobs.length;
-    const parts = jobs.length === 0 ? [[]] : framesOf(jobs);
+    const parts = framesOf(jobs);
+    // A worker takes leases that answer its want for as young as that; these may be older.
+    if (parts.length === 0 || (isRepeat && re !== null)) parts.push([]);
+    const answering = isRepeat ? parts.length - 1 : 0;
     parts.forEach((part, index) => {
       const assign = this.room.give(part);
-      this.channel.send(assignOf(part, { assign, re: index === 0 ? re : null, beat }));
+      this.channel.send(assignOf(part, { assign, re: index === answering ? re : null, beat }));
     });
   }
 }

@@ -176,10 +176,23 @@ export class WorkerLink implements SessionPorts {
   }
 
   async #goodbye(worker: LinkedWorker, { id, status }: Message<'goodbye'>): Promise<void> {
-    const { storage, channel, epoch } = worker;
-    const { ttlMs } = this.#parts.context.settings;
+    const { channel } = worker;
     worker.hasSaidGoodbye = true;
     this.#parts.placement().withdraw(worker);
+    try {
+      await this.#unregister(worker, status);
+    } catch (error) {
+      // It is told so, and says it again.
+      worker.hasSaidGoodbye = false;
+      throw error;
+    }
+    channel.send({ type: 'goodbye-ack', re: id });
+    channel.close(closeCodes.normal, 'goodbye');
+  }
+
+  async #unregister(worker: LinkedWorker, status: Message<'goodbye'>['status']): Promise<void> {
+    const { storage, epoch } = worker;
+    const { ttlMs } = this.#parts.context.settings;
     await worker.idle();
     worker.report = updatedReport(worker.report, status);
     // Whoever comes in its place has so long to do so.
@@ -187,8 +200,6 @@ export class WorkerLink implements SessionPorts {
       await takeTurn(storage, { workerId: worker.id, queues: worker.report.queues, ttlMs }, absentMs);
     const { outcome } = await storage.heartbeat(worker.report, epoch);
     if (outcome === 'ok') await storage.unregister(worker.id, worker.incarnation);
-    channel.send({ type: 'goodbye-ack', re: id });
-    channel.close(closeCodes.normal, 'goodbye');
   }
 
   /** Only the newest connection of an incarnation has anything to leave behind. */
