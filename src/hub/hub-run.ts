@@ -8,6 +8,7 @@ import { version } from '../internal/version.js';
 import { Duties } from '../maintenance/duties.js';
 import type { Storage } from '../storage/storage.js';
 import { openStoragePatiently } from '../worker/open-storage-patiently.js';
+import { apiServerOptions } from './api/problems.js';
 import { registerApi } from './api/register-api.js';
 import { checkListen } from './auth/check-listen.js';
 import { HubAuth } from './auth/hub-auth.js';
@@ -97,7 +98,12 @@ export class HubRun {
       link: this.link,
       check: (request) => this.#auth.checkUpgrade(request),
     });
-    this.app = Fastify({ ...serverOptions(), forceCloseConnections: true, return503OnClosing: true });
+    this.app = Fastify({
+      ...serverOptions(),
+      ...apiServerOptions(logger),
+      forceCloseConnections: true,
+      return503OnClosing: true,
+    });
   }
 
   get storage(): Storage | null {
@@ -120,7 +126,12 @@ export class HubRun {
       await reply.code(426).header('upgrade', 'websocket').type('text/plain').send(text);
     });
     if (client !== null)
-      await registerApi(this.app, { client, logger, health: () => ({ ...this.#health() }) });
+      await registerApi(this.app, {
+        client,
+        logger,
+        metrics: this.context.metrics,
+        health: () => ({ ...this.#health() }),
+      });
     this.#upgrades.attach(this.app.server);
     await listenOn(this.app, host, port);
     this.#ticking = setInterval(() => this.#tick(), tickMs).unref();

@@ -1,5 +1,6 @@
 import type { Millrace } from '../../client/millrace.js';
 import type { Logger } from '../../internal/logger.js';
+import type { HubMetrics } from '../hub-metrics.js';
 import type { StreamTimes } from './events/event-stream.js';
 
 /** What the HTTP API stands on. */
@@ -9,6 +10,8 @@ export interface ApiDeps {
   readonly logger: Logger;
   /** Bounds of the streams of events. @default 500 streams, a beat each 15 s, 30 s for a slow reader */
   readonly events?: { readonly mostStreams?: number; readonly times?: StreamTimes } | undefined;
+  /** What the hub counts of its link to workers, for `/metrics`. */
+  readonly metrics?: HubMetrics;
   /** Shown in the details of `/healthz`. */
   readonly health?: () => Readonly<Record<string, unknown>>;
 }

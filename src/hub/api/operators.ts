@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { isMillraceError } from '../../internal/errors.js';
 import { describeFailure } from '../../internal/failure.js';
+import { printable } from '../../internal/printable.js';
 import { uuidv7 } from '../../internal/uuid.js';
 import type { ApiDeps } from './api-deps.js';
 
@@ -49,7 +50,7 @@ export async function audited<T>(
 }
 
 async function note(deps: ApiDeps, request: FastifyRequest, deed: Deed, result: string): Promise<void> {
-  const target = deed.target.slice(0, longestTarget);
+  const target = printable(deed.target).slice(0, longestTarget);
   const entry = { id: uuidv7(), ...operatorOf(request), action: deed.action, target };
   for (let left = tries; left > 0; left -= 1) {
     try {

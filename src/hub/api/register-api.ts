@@ -8,6 +8,7 @@ import { bulkRoutes, controlRoutes } from './routes/control-routes.js';
 import { dispatchRoutes } from './routes/dispatch-routes.js';
 import { eventRoutes } from './routes/event-routes.js';
 import { jobRoutes } from './routes/job-routes.js';
+import { metricsRoutes } from './routes/metrics-routes.js';
 import { openapiRoutes } from './routes/openapi-routes.js';
 import { queueRoutes, upkeepRoutes } from './routes/queue-routes.js';
 import { systemRoutes } from './routes/system-routes.js';
@@ -35,7 +36,7 @@ export async function registerApi(instance: FastifyInstance, deps: ApiDeps): Pro
   openapiRoutes(app);
   dispatchRoutes(app, deps);
   jobRoutes(app, deps);
-  eventRoutes(app, deps);
+  const events = eventRoutes(app, deps);
   controlRoutes(app, deps);
   bulkRoutes(app, deps);
   queueRoutes(app, deps);
@@ -43,4 +44,5 @@ export async function registerApi(instance: FastifyInstance, deps: ApiDeps): Pro
   workerControlRoutes(app, deps);
   upkeepRoutes(app, deps);
   systemRoutes(app, deps);
+  metricsRoutes(app, deps, () => events.open);
 }

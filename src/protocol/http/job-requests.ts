@@ -95,13 +95,17 @@ export const dispatchHeaders = z.object({
     ),
 });
 
+/** Some databases refuse such a text, and none can have it. */
+const findable = text.refine((given) => !/\0|\p{Cs}/u.test(given), {
+  error: 'expected a text without NUL and halves of characters',
+});
 const whereFields = {
   status: jobStatusName.optional(),
   queue: text.optional(),
   name: text.optional(),
   tag: text.optional(),
-  errorText: text.optional().describe('Stands in the message of the last failure.'),
-  worker: text.optional().describe('Holds the job, or held it last.'),
+  errorText: findable.optional().describe('Stands in the message of the last failure.'),
+  worker: findable.optional().describe('Holds the job, or held it last.'),
 };
 const ago = z
   .union([z.number(), text])

@@ -1,0 +1,3 @@
+import { anyRequestSuite } from './any-request-suite.js';
+
+anyRequestSuite('sqlite');
