@@ -17,6 +17,8 @@ test.each<[string, Partial<WorkerFacts>, string, boolean, boolean]>([
   ['on its way to an end', { state: 'DRAINING' }, 'active', true, false],
   ['without its database', { state: 'RECONNECTING' }, 'active', true, false],
   ['silent for three heartbeats', { silentForMs: 45_000 }, 'stale', true, false],
+  ['without its socket for a moment', { disconnectedForMs: 4_999 }, 'active', true, false],
+  ['without its socket for 5 s', { disconnectedForMs: 5_000 }, 'stale', true, false],
   ['silent for longer than its time', { silentForMs: 120_000 }, 'offline', false, false],
   ['gone', { gone: true, state: 'EXIT' }, 'offline', false, false],
 ])('a worker that is %s', (_what, facts, status, alive, routable) => {

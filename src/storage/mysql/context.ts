@@ -13,6 +13,8 @@ import type { Tables } from './tables.js';
 /** What every area of the engine works with. */
 export interface Context {
   readonly t: Tables;
+  /** The number of the newest migration that was applied when the storage was opened. */
+  readonly applied: { version: number };
   /** Every write about jobs: packets of several statements. */
   readonly main: Pick<Session, 'send' | 'sendTransaction' | 'transaction' | 'close'>;
   /** Everything that must not wait behind those: leases, workers, looking. Single statements. */

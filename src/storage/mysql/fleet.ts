@@ -16,6 +16,7 @@ import type { Context } from './context.js';
 import { pausedQueues } from './control.js';
 import { isDuplicateRow } from './errors.js';
 import {
+  type At,
   askRecycle,
   auditPage,
   deleteSilent,
@@ -45,6 +46,11 @@ import type { Tables } from './tables.js';
 /** Counts that are folded in one transaction. */
 const foldRows = 5_000;
 
+/** The migration that brings them. */
+const epochsSince = 2;
+const hasEpochs = ({ applied }: Context): boolean => applied.version >= epochsSince;
+const at = (context: Context): At => ({ now: context.now(), hasEpochs: hasEpochs(context) });
+
 /** Whose registration may be replaced. */
 interface Claim {
   readonly aliveMs: number;
@@ -65,13 +71,13 @@ export async function register(context: Context, report: WorkerReport, claim: Cl
 function registerOnce(context: Context, report: WorkerReport, claim: Claim): Promise<Registration> {
   const { t, side } = context;
   return side.transaction('registering a worker', async (tx): Promise<Registration> => {
-    const [result] = await tx.send(lockWorker(t, report.id, context.now()));
+    const [result] = await tx.send(lockWorker(t, report.id, at(context)));
     const row = result?.rows[0];
     const { id, incarnation } = report;
     const written = { id, incarnation, report: JSON.stringify(report) };
     if (row === undefined) {
-      await tx.send(insertWorker(t, written, context.now()));
-      const [made] = await tx.send(readKnown(t, id, incarnation));
+      await tx.send(insertWorker(t, written, at(context)));
+      const [made] = await tx.send(readKnown(t, report, hasEpochs(context)));
       return { outcome: 'registered', adminState: 'active', epoch: Number(made?.rows[0]?.[1]) };
     }
     const known = workerOf(row);
@@ -80,9 +86,9 @@ function registerOnce(context: Context, report: WorkerReport, claim: Claim): Pro
     const isAlive = !known.gone && !isForgotten(row) && known.silentForMs < claim.aliveMs;
     if (isAlive && !isSame && known.incarnation !== claim.ended)
       return { outcome: 'taken', adminState, epoch: connectionEpoch };
-    await tx.send(replaceWorker(t, written, { isSame, now: context.now() }));
+    await tx.send(replaceWorker(t, written, { isSame, ...at(context) }));
     // The row is locked: nobody else counts it up in between.
-    return { outcome: 'registered', adminState, epoch: connectionEpoch + 1 };
+    return { outcome: 'registered', adminState, epoch: hasEpochs(context) ? connectionEpoch + 1 : 0 };
   });
 }
 
@@ -94,8 +100,8 @@ export async function heartbeat(
   const { t, side } = context;
   const { id, incarnation } = report;
   const row = { id, incarnation, report: JSON.stringify(report) };
-  const [refreshed] = await side.send('heartbeat', refreshWorker(t, row, { epoch, now: context.now() }));
-  const [found] = await side.send('heartbeat', readKnown(t, id, incarnation));
+  const [refreshed] = await side.send('heartbeat', refreshWorker(t, row, { epoch, ...at(context) }));
+  const [found] = await side.send('heartbeat', readKnown(t, report, hasEpochs(context)));
   const [state, newest, isThis] = found?.rows[0] ?? [];
   const adminState = adminStateOf(state);
   if (refreshed?.changed === 1) return { outcome: 'ok', adminState };
@@ -141,7 +147,7 @@ export async function unregister(context: Context, id: string, incarnation: stri
 }
 
 export async function workers(context: Context): Promise<WorkerRecord[]> {
-  const [result] = await context.side.send('reading workers', readWorkers(context.t, context.now()));
+  const [result] = await context.side.send('reading workers', readWorkers(context.t, at(context)));
   return (result?.rows ?? []).map(workerOf);
 }
 
@@ -152,7 +158,7 @@ export function changeWorker(
 ): Promise<WorkerChangeOutcome> {
   const { t, side } = context;
   return side.transaction('changing a worker', async (tx) => {
-    const [found] = await tx.send(lockWorker(t, id, context.now()));
+    const [found] = await tx.send(lockWorker(t, id, at(context)));
     const row = found?.rows[0];
     const { outcome, statement } = row === undefined ? notFound : carriedOut(t, { id, row }, change);
     if (statement !== null) await tx.send(statement);

@@ -3,6 +3,8 @@ import { statusCodes } from '../sql/status-codes.js';
 import { Changes } from './changes.js';
 import type { Context } from './context.js';
 import type { Result } from './driver.js';
+import { hasHubs } from './hubs.js';
+import { deleteSilentHubs } from './queries/hubs.js';
 import { forgetJobs } from './queries/places.js';
 import {
   lockPurgeable,
@@ -74,7 +76,9 @@ export async function purgeTraces(
   request: { olderThanMs: number; limit: number },
 ): Promise<number> {
   let purged = 0;
-  for (const statement of traceStatements(context.t, request, context.now())) {
+  const now = context.now();
+  const ofHubs = hasHubs(context) ? [deleteSilentHubs(context.t, request.limit, now)] : [];
+  for (const statement of [...traceStatements(context.t, request, now), ...ofHubs]) {
     const [result] = await context.side.send('purging traces', statement);
     purged += result?.changed ?? 0;
   }

@@ -67,7 +67,7 @@ function statementsWith(text: string): Sql[] {
       keys.map(({ key }) => key),
     ),
     insertLines(t, [{ line, claimedAt: 1, at: 1 }]),
-    insertWorker(t, { id: text, incarnation: 'ef'.repeat(8), report: text }, now),
+    insertWorker(t, { id: text, incarnation: 'ef'.repeat(8), report: text }, { now, hasEpochs: true }),
     takeDutyStatement(t, text, text, 5, now),
   ];
 }

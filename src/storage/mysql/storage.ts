@@ -105,6 +105,7 @@ export class MysqlStorage implements Storage {
     try {
       const found = await new Schema(context.side, context.t, this.#schemaOptions()).read();
       checkSchema({ found, migrations: mysqlMigrations() });
+      context.applied.version = found?.version ?? 0;
     } catch (error) {
       await context.side.close();
       throw error;
@@ -434,6 +435,7 @@ export class MysqlStorage implements Storage {
     const lines = new Lines(main, t, { now, offsetMs });
     return {
       t,
+      applied: { version: 0 },
       main,
       side,
       queues,

@@ -12,6 +12,8 @@ export const anyQueue = '';
 export interface Context {
   readonly connection: Session;
   readonly schema: Schema;
+  /** The number of the newest migration that was applied when the storage was opened. */
+  readonly applied: { version: number };
   readonly logger: Logger;
   /** Ms to add to the server's clock. */
   readonly offsetMs: () => number;

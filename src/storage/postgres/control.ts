@@ -1,7 +1,6 @@
 import { isUuid } from '../../internal/uuid.js';
 import { auditKeptMs } from '../audit.js';
 import type { StopRequest } from '../claimed-job.js';
-import { hubKeptMs } from '../hub-record.js';
 import type { ControlOutcome, JobEdit } from '../settlement.js';
 import { textArray, uuidArray } from './arrays.js';
 import { changeMany, type ManyChanges, revive } from './change-many.js';
@@ -9,8 +8,8 @@ import { statusCode, stopCode } from './codes.js';
 import type { Context } from './context.js';
 import { type EndingTools, endJobs } from './endings.js';
 import { type Followed, stoppedAs } from './followed.js';
+import { Hubs } from './hubs.js';
 import { type ControlQueries, controlQueries } from './queries/control.js';
-import { hubQueries } from './queries/hubs.js';
 import { type LineQueries, lineQueries } from './queries/lines.js';
 import { type ProfileQueries, profileQueries } from './queries/profiles.js';
 import { endingQueries } from './queries/settle.js';
@@ -28,7 +27,7 @@ export class Control {
   readonly #queries: ControlQueries;
   readonly #lines: LineQueries;
   readonly #profiles: ProfileQueries;
-  readonly #hubs: ReturnType<typeof hubQueries>;
+  readonly #hubs: Hubs;
 
   constructor(context: Context, followed: Followed) {
     this.#context = context;
@@ -36,7 +35,7 @@ export class Control {
     this.#queries = controlQueries(context.schema);
     this.#lines = lineQueries(context.schema);
     this.#profiles = profileQueries(context.schema);
-    this.#hubs = hubQueries(context.schema);
+    this.#hubs = new Hubs(context);
   }
 
   async retry(id: string): Promise<ControlOutcome> {
@@ -155,11 +154,11 @@ export class Control {
     ]);
     const periods = await connection.run(this.#queries.purgePeriods, [offsetMs(), limit]);
     const workers = await connection.run(this.#queries.purgeWorkers, [offsetMs(), limit, traceMs]);
-    const hubs = await connection.run(this.#hubs.purge, [offsetMs(), limit, hubKeptMs]);
+    const hubs = await this.#hubs.purge(limit);
     const audit = await connection.run(this.#queries.purgeAudit, [offsetMs(), limit, auditKeptMs]);
     await connection.run(this.#profiles.purge, [traceMs, offsetMs(), limit]);
     await removeUnusedLines(this.#context, this.#lines, { unnamedForMs: traceMs, limit });
-    return [lines, periods, workers, hubs, audit].reduce((sum, [row]) => sum + intOf(row?.[0]), 0);
+    return [lines, periods, workers, audit].reduce((sum, [row]) => sum + intOf(row?.[0]), hubs);
   }
 
   async #stopEnded(tools: EndingTools, id: string, request: StopRequest): Promise<ControlOutcome> {

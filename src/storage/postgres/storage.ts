@@ -390,6 +390,7 @@ export class PostgresStorage implements Storage {
       await this.#checkServer(parts.context.connection);
       const found = await readSchema(parts.context.connection, this.#options.schema);
       checkSchema({ found, migrations: postgresMigrations(this.#options.schema) });
+      parts.context.applied.version = found?.version ?? 0;
     } catch (error) {
       await close(parts);
       throw error;
@@ -461,6 +462,7 @@ function partsOf(options: ResolvedPostgresOptions): Parts {
   const context: Context = {
     connection,
     schema: quoted(options.schema),
+    applied: { version: 0 },
     logger,
     offsetMs,
     wake: (queues) => notifier.wake(queues),

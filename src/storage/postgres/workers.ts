@@ -18,13 +18,22 @@ import { boolOf, type Executor, intOf, intOrNull, type Row, textOf } from './sta
 
 const noId = '00000000-0000-0000-0000-000000000000';
 
+/** The migration that brings them. */
+const epochsSince = 2;
+
 export class Workers {
   readonly #context: Context;
-  readonly #queries: WorkerQueries;
+  readonly #newest: WorkerQueries;
+  readonly #beforeEpochs: WorkerQueries;
 
   constructor(context: Context) {
     this.#context = context;
-    this.#queries = workerQueries(context.schema);
+    this.#newest = workerQueries(context.schema);
+    this.#beforeEpochs = workerQueries(context.schema, false);
+  }
+
+  get #queries(): WorkerQueries {
+    return this.#context.applied.version < epochsSince ? this.#beforeEpochs : this.#newest;
   }
 
   async register(report: WorkerReport, aliveMs: number, ended: string | null): Promise<Registration> {

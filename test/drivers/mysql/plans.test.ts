@@ -163,6 +163,7 @@ const hot: Readonly<Record<string, readonly Sql[]>> = {
     leases.lockHeld(t, 'ab'.repeat(8)),
     leases.renewStatement(t, hex, now),
     leases.heldStatement(t, 'ab'.repeat(8)),
+    leases.stopRequestsStatement(t, ['ab'.repeat(8), 'cd'.repeat(8)], 1_000),
     leases.markStartedStatement(t, held),
     leases.markStartedStatement(t, manyTokens),
     leases.tokensOf(t, held),

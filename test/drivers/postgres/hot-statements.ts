@@ -80,6 +80,7 @@ export const hot: readonly (readonly [Statement, readonly unknown[]])[] = [
   [claims.markStarted, [ids, `{${token}}`]],
   [claims.renew, [token, token, 45_000, 0]],
   [claims.held, [token, token]],
+  [claims.stopRequests, ['{abababababababab,cdcdcdcdcdcdcdcd}', 1_000]],
   [claims.heldSizes, [token]],
   [claims.heldPart, [token, ids]],
   [claims.peek, ['{q1,q2}', '{1,2}', names, '{q2}', 0]],

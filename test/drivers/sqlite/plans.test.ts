@@ -31,16 +31,17 @@ const mayScan: Readonly<Record<string, string>> = {
   'inspect.countBlocked': 'jobs_blocked',
   'inspect.pendingEndingIn': 'jobs_claim',
 };
-/** May sort what they have read: running jobs, paused queues. */
+/** May sort what they have read: running jobs, paused queues, tokens. */
 const maySort = new Set([
   'recover.expired',
   'inspect.listProcessing',
   'inspect.countProcessing',
   'kinds.pausedQueueNames',
+  'tokens.list',
 ]);
-/** They show a table that has a row for each queue or worker. */
+/** They show a table that has a row for each queue, worker, hub or token. */
 const smallTables =
-  /^SCAN (q|queues|kinds|workers|ended_counts|CONSTANT ROW|3-ROW VALUES CLAUSE|\(subquery|.* VIRTUAL TABLE)/;
+  /^SCAN (q|queues|kinds|workers|hubs|tokens|ended_counts|CONSTANT ROW|3-ROW VALUES CLAUSE|\(subquery|.* VIRTUAL TABLE)/;
 
 async function seed(file: string): Promise<void> {
   await using storage = await opened(file);

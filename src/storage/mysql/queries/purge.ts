@@ -1,7 +1,6 @@
 import { auditKeptMs } from '../../audit.js';
 import { hexText, int, list, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
-import { deleteSilentHubs } from './hubs.js';
 import { deleteProfiles } from './limits.js';
 
 const dayMs = 86_400_000;
@@ -59,7 +58,6 @@ export function traceStatements(
       order by id limit ${request.limit}`,
     sql`update ${t.workers} set forgotten = 1 where heartbeat_at <= ${now} - ${dayMs} and forgotten = 0
       order by id limit ${request.limit}`,
-    deleteSilentHubs(t, request.limit, now),
     sql`delete from ${t.audit} where at_ms <= ${now} - ${auditKeptMs} order by at_ms limit ${request.limit}`,
     deleteProfiles(t, request.limit, now),
   ];

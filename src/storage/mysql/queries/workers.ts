@@ -3,16 +3,25 @@ import { epochUnitMs } from '../../worker-record.js';
 import { hexDigits, hexId, hexText, type Sql, sql } from '../sql.js';
 import type { Tables } from '../tables.js';
 
-const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten, connection_epoch, disconnected_at`;
+const columns = sql`id, incarnation, report, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten`;
+
+/** A clock, and whether workers have epochs; in a schema without, which this code still runs on, all are at epoch 0. */
+export interface At {
+  readonly now: Sql;
+  readonly hasEpochs: boolean;
+}
+
+const epochColumns = (hasEpochs: boolean): Sql =>
+  hasEpochs ? sql`connection_epoch, disconnected_at` : sql`0, null`;
 
 /** Index: primary. */
-export function lockWorker(t: Tables, id: string, now: Sql): Sql {
-  return sql`select ${columns}, ${now} from ${t.workers} where id = ${hexText(id)} for update`;
+export function lockWorker(t: Tables, id: string, { now, hasEpochs }: At): Sql {
+  return sql`select ${columns}, ${epochColumns(hasEpochs)}, ${now} from ${t.workers} where id = ${hexText(id)} for update`;
 }
 
 /** The whole table: few rows. */
-export function readWorkers(t: Tables, now: Sql): Sql {
-  return sql`select ${columns}, ${now} from ${t.workers} where forgotten = 0 order by id`;
+export function readWorkers(t: Tables, { now, hasEpochs }: At): Sql {
+  return sql`select ${columns}, ${epochColumns(hasEpochs)}, ${now} from ${t.workers} where forgotten = 0 order by id`;
 }
 
 export interface WorkerRow {
@@ -22,30 +31,34 @@ export interface WorkerRow {
 }
 
 /** The first registration of an id; fails where another one was quicker. */
-export function insertWorker(t: Tables, worker: WorkerRow, now: Sql): Sql {
-  return sql`insert into ${t.workers} (${columns}) values (${hexText(worker.id)}, ${hexDigits(worker.incarnation, 8)},
-    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0, 0, 0, ${now} div ${epochUnitMs} + 1, null)`;
+export function insertWorker(t: Tables, worker: WorkerRow, { now, hasEpochs }: At): Sql {
+  const epoch = hasEpochs ? sql`, ${now} div ${epochUnitMs} + 1` : sql``;
+  return sql`insert into ${t.workers} (${columns}${hasEpochs ? sql`, connection_epoch` : sql``}) values (${hexText(worker.id)}, ${hexDigits(worker.incarnation, 8)},
+    ${hexText(worker.report)}, ${hexText('active')}, ${now}, ${now}, 0, 0, 0${epoch})`;
 }
 
 /** Replaces a registration whose row is locked, by the same incarnation or another; `admin_state` stays. Index: primary. */
 export function replaceWorker(
   t: Tables,
   worker: WorkerRow,
-  { isSame, now }: { readonly isSame: boolean; readonly now: Sql },
+  { isSame, now, hasEpochs }: At & { readonly isSame: boolean },
 ): Sql {
+  const counted = hasEpochs ? sql`, connection_epoch = connection_epoch + 1, disconnected_at = null` : sql``;
   const fresh = isSame ? sql`` : sql`, started_at = ${now}, recycle_asked = 0`;
   return sql`update ${t.workers} set incarnation = ${hexDigits(worker.incarnation, 8)}, report = ${hexText(worker.report)},
-    heartbeat_at = ${now}, gone = 0, forgotten = 0, connection_epoch = connection_epoch + 1, disconnected_at = null${fresh} where id = ${hexText(worker.id)}`;
+    heartbeat_at = ${now}, gone = 0, forgotten = 0${counted}${fresh} where id = ${hexText(worker.id)}`;
 }
 
 /** Refreshes this incarnation, unless it said goodbye or has a newer connection. Index: primary. */
 export function refreshWorker(
   t: Tables,
   worker: WorkerRow,
-  { epoch, now }: { readonly epoch: number | undefined; readonly now: Sql },
+  { epoch, now, hasEpochs }: At & { readonly epoch: number | undefined },
 ): Sql {
-  const isNewest = epoch === undefined ? sql`` : sql`and connection_epoch = ${epoch}`;
-  return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}, disconnected_at = null
+  const standing = hasEpochs ? sql`connection_epoch` : sql`0`;
+  const isNewest = epoch === undefined ? sql`` : sql`and ${standing} = ${epoch}`;
+  const connected = hasEpochs ? sql`, disconnected_at = null` : sql``;
+  return sql`update ${t.workers} set report = ${hexText(worker.report)}, heartbeat_at = ${now}${connected}
     where id = ${hexText(worker.id)} and incarnation = ${hexDigits(worker.incarnation, 8)} and gone = 0 and forgotten = 0 ${isNewest}`;
 }
 
@@ -65,8 +78,12 @@ export function readAdminState(t: Tables, id: string): Sql {
 }
 
 /** What is known of an id, its epoch, and whether that is this incarnation. Index: primary. */
-export function readKnown(t: Tables, id: string, incarnation: string): Sql {
-  return sql`select admin_state, connection_epoch, incarnation = ${hexDigits(incarnation, 8)} and gone = 0 and forgotten = 0
+export function readKnown(
+  t: Tables,
+  { id, incarnation }: Pick<WorkerRow, 'id' | 'incarnation'>,
+  hasEpochs: boolean,
+): Sql {
+  return sql`select admin_state, ${hasEpochs ? sql`connection_epoch` : sql`0`}, incarnation = ${hexDigits(incarnation, 8)} and gone = 0 and forgotten = 0
     from ${t.workers} where id = ${hexText(id)}`;
 }
 

@@ -1,7 +1,8 @@
 import { epochUnitMs } from '../../worker-record.js';
 import { nowMs, type Schema, type Statement } from '../statement.js';
 
-export const workerQueries = (s: Schema) =>
+/** Workers of a schema without epochs, which this code still runs on, are all at epoch 0. */
+export const workerQueries = (s: Schema, hasEpochs = true) =>
   ({
     /**
      * Takes the registration unless another incarnation, not known to be over, was heard lately, and counts its epoch up.
@@ -10,27 +11,27 @@ export const workerQueries = (s: Schema) =>
      */
     register: {
       name: 'millrace_register',
-      text: `insert into ${s}.workers as w (id, incarnation, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten, report, connection_epoch)
-      select $1, $2, 'active', t.now, t.now, false, false, false, $3, t.now / ${epochUnitMs} + 1 from (select ${nowMs('$5')} as now offset 0) t
+      text: `insert into ${s}.workers as w (id, incarnation, admin_state, started_at, heartbeat_at, gone, recycle_asked, forgotten, report${hasEpochs ? ', connection_epoch' : ''})
+      select $1, $2, 'active', t.now, t.now, false, false, false, $3${hasEpochs ? `, t.now / ${epochUnitMs} + 1` : ''} from (select ${nowMs('$5')} as now offset 0) t
       on conflict (id) do update set incarnation = excluded.incarnation, heartbeat_at = excluded.heartbeat_at, gone = false, forgotten = false,
          recycle_asked = w.recycle_asked and w.incarnation = excluded.incarnation, report = excluded.report,
-         connection_epoch = w.connection_epoch + 1, disconnected_at = null,
+         ${hasEpochs ? 'connection_epoch = w.connection_epoch + 1, disconnected_at = null,' : ''}
          started_at = case when w.incarnation = excluded.incarnation then w.started_at else excluded.started_at end
        where w.incarnation = excluded.incarnation or w.gone or w.forgotten or w.incarnation = $6 or excluded.heartbeat_at - w.heartbeat_at >= $4::bigint
-      returning w.admin_state, w.connection_epoch`,
+      returning w.admin_state, ${hasEpochs ? 'w.connection_epoch' : '0'}`,
     },
     /** What is known of an id, and whether that is this incarnation. $1 id, $2 incarnation */
     known: {
       name: 'millrace_known_worker',
-      text: `select admin_state, connection_epoch, incarnation = $2 and not gone and not forgotten from ${s}.workers where id = $1`,
+      text: `select admin_state, ${hasEpochs ? 'connection_epoch' : '0'}, incarnation = $2 and not gone and not forgotten from ${s}.workers where id = $1`,
     },
     /** $1 id */
     exists: { name: 'millrace_worker_exists', text: `select 1 from ${s}.workers where id = $1` },
     /** $1 id, $2 incarnation, $3 report, $4 offset, $5 epoch or null */
     heartbeat: {
       name: 'millrace_heartbeat',
-      text: `update ${s}.workers set heartbeat_at = ${nowMs('$4')}, report = $3, disconnected_at = null
-      where id = $1 and incarnation = $2 and not gone and not forgotten and ($5::bigint is null or connection_epoch = $5::bigint)
+      text: `update ${s}.workers set heartbeat_at = ${nowMs('$4')}, report = $3${hasEpochs ? ', disconnected_at = null' : ''}
+      where id = $1 and incarnation = $2 and not gone and not forgotten and ($5::bigint is null or ${hasEpochs ? 'connection_epoch' : '0'} = $5::bigint)
       returning admin_state`,
     },
     /** The first time counts. $1 id, $2 incarnation, $3 epoch, $4 offset */
@@ -61,7 +62,7 @@ export const workerQueries = (s: Schema) =>
     list: {
       name: 'millrace_workers',
       text: `select w.report, w.admin_state, w.started_at, w.heartbeat_at, t.now - w.heartbeat_at, w.gone, w.recycle_asked,
-        w.connection_epoch, t.now - w.disconnected_at
+        ${hasEpochs ? 'w.connection_epoch, t.now - w.disconnected_at' : '0, null'}
       from ${s}.workers w, (select ${nowMs('$1')} as now offset 0) t where not w.forgotten order by w.id`,
     },
     /** $1 id, $2 admin state */

@@ -1,0 +1,3 @@
+import { upgradeSuite } from './upgrade-suite.js';
+
+upgradeSuite('postgres');
