@@ -165,7 +165,7 @@ describe.skipIf(isMissing)('a worker in Python', { timeout: 90_000 }, () => {
     await worker.sees(() => hasBegun(handle.id), 'the handler to run');
     const { port } = hub;
     await hub.stop();
-    expect(worker.output).toContain('1012');
+    await worker.sees(() => worker.output.includes('1012'), 'the close of the hub');
     await openHub(port);
     await worker.connected(2);
     expect(await handle.result({ timeout: '30s' })).toBe(10);
