@@ -198,6 +198,9 @@ export class HubRun {
       staleReapMs,
       reapIntervalMs,
       logger,
+      onForgotten: () => {
+        this.context.metrics.reaps += 1;
+      },
     });
   }
 

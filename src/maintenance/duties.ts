@@ -26,6 +26,8 @@ export interface DutiesOptions {
   readonly staleReapMs: number;
   readonly reapIntervalMs: number;
   readonly logger: Logger;
+  /** For each registration that was forgotten. @default nothing */
+  readonly onForgotten?: () => void;
 }
 
 const cleanEveryMs = 60_000;
@@ -62,6 +64,7 @@ export class Duties extends Service {
       everyMs: options.reapIntervalMs,
       logger,
       monotonic: () => performance.now(),
+      onForgotten: options.onForgotten,
     });
   }
 

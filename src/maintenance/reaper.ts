@@ -25,6 +25,8 @@ export interface ReaperOptions {
   readonly logger: Logger;
   /** Monotonic ms. */
   readonly monotonic: () => number;
+  /** For each registration that was forgotten. @default nothing */
+  readonly onForgotten?: (() => void) | undefined;
 }
 
 /** A heartbeat that did not change since. */
@@ -52,6 +54,7 @@ export class Reaper {
       if (!this.#isProvenStale(worker)) continue;
       if (!(await this.#options.storage.forgetSilent(worker.id, worker.heartbeatAtMs))) continue;
       forgotten += 1;
+      this.#options.onForgotten?.();
       this.#tell(worker);
     }
     return forgotten;

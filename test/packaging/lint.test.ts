@@ -21,6 +21,6 @@ describe('the packed package', () => {
     const args = [file, '--profile', 'esm-only', '--format', 'json'];
     const { stdout } = await runNode([commandOf('@arethetypeswrong/cli', 'attw'), ...args], root);
     const { analysis } = JSON.parse(stdout) as { analysis: { entrypoints: Record<string, unknown> } };
-    expect(Object.keys(analysis.entrypoints)).toEqual(['.', './testing', './package.json']);
+    expect(Object.keys(analysis.entrypoints)).toEqual(['.', './hub', './testing', './package.json']);
   });
 });

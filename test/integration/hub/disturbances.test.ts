@@ -307,6 +307,27 @@ describe('[memory] a hub through disturbances', () => {
     });
   });
 
+  it('forgets who is silent for long and not connected, and never who is', async () => {
+    const environment = { ...quick, WORKER_STALE_REAP_S: '2', WORKER_REAP_INTERVAL_S: '0.3' };
+    await using stage = await openHub(storage, { environment, times: { hubBeatMs: 200 } });
+    // Neither says a word after its hello.
+    await using connected = await LinkClient.join(stage.url);
+    const lost = await LinkClient.join(stage.url);
+    lost.cut();
+    await waitFor(async () => (await storage.workers()).every(({ id }) => id !== lost.id), {
+      describe: 'the lost worker to be forgotten',
+      deadlineMs,
+    });
+    expect(stage.logged.join('\n')).toMatch(
+      new RegExp(`reaper: forgot stale worker ${lost.id} \\(last heartbeat \\d+ s ago\\)`),
+    );
+    expect(stage.hub.metrics.reaps).toBe(1);
+    const [record] = await storage.workers();
+    expect(record?.id).toBe(connected.id);
+    expect(record?.silentForMs).toBeGreaterThanOrEqual(2_000);
+    expect(connected.closed).toBeNull();
+  });
+
   it('registers a worker anew whose registration was forgotten', async () => {
     await using stage = await openHub(storage);
     await using client = await LinkClient.join(stage.url);
