@@ -26,7 +26,7 @@ class Gauge {
 }
 
 /** Real workers under limits, budgets and labels. */
-export function limitsSuite(name: Engine): void {
+export function limitsSuite(name: Engine, open: (engine: Engine) => Promise<TestEngine> = openEngine): void {
   async function allEnded({ storage }: TestEngine, queue = 'default'): Promise<void> {
     await waitFor(
       async () => {
@@ -39,7 +39,7 @@ export function limitsSuite(name: Engine): void {
 
   describe.skipIf(!engineAvailable(name))(`[${name}] worker: limits`, () => {
     it('three workers never run more of a group and key than its limit, and run all', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const gauges = new Map([...'abc'].map((tenant) => [tenant, new Gauge()]));
       const job = defineJob('work', {
         limit: { group: 'tenants', max: 2, key: ({ tenant = '' }: Work) => tenant },
@@ -55,8 +55,8 @@ export function limitsSuite(name: Engine): void {
       expect([...gauges.values()].map(({ most }) => most)).toEqual([2, 2, 2]);
     });
 
-    it('limited jobs are not kept waiting by a buffer that is always full', async () => {
-      await using engine = await openEngine(name);
+    it('limited jobs are not kept waiting by a buffer that is always full', { timeout: 60_000 }, async () => {
+      await using engine = await open(name);
       const order: string[] = [];
       const plain = defineJob('plain', { run: () => void order.push('plain') });
       const limited = defineJob('limited', {
@@ -77,7 +77,7 @@ export function limitsSuite(name: Engine): void {
     });
 
     it('the running cost of a queue and of a group stays within their budgets', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const [inQueue, inGroup] = [new Gauge(), new Gauge()];
       const cheap = defineJob('cheap', { queue: 'heavy', run: () => inQueue.hold() });
       const dear = defineJob('dear', { queue: 'heavy', cost: 3, run: () => inQueue.hold(3) });
@@ -106,7 +106,7 @@ export function limitsSuite(name: Engine): void {
     });
 
     it('a job that costs more than its whole budget is told of at dispatch, once for each kind', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const told: string[] = [];
       const quiet = (): void => undefined;
       const logger = {
@@ -131,7 +131,7 @@ export function limitsSuite(name: Engine): void {
     });
 
     it('a worker takes what asks for its labels, and tells them', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const job = defineJob('work', { requires: ['gpu'], run: () => 1 });
       const plain = defineJob('plain', { run: () => 1 });
       await using millrace = new Millrace({ database: engine.storage, jobs: [job, plain], labels: 'eu' });
@@ -148,7 +148,7 @@ export function limitsSuite(name: Engine): void {
     });
 
     it('an attempt that fails gives its place free while it waits for the next', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const job = defineJob('work', {
         limit: { group: 'one', max: 1 },
         backoff: { type: 'fixed', base: '1h' },

@@ -10,10 +10,10 @@ import { tempDir } from '../../support/temp.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** What operators do to workers, and what becomes of it. */
-export function operatorsSuite(name: Engine): void {
+export function operatorsSuite(name: Engine, open: typeof emptyDatabase = emptyDatabase): void {
   const deadlineMs = 30_000;
   const stage = async (options: Record<string, unknown> = {}) => {
-    const database = await emptyDatabase(name);
+    const database = await open(name);
     const gate = { open: () => undefined as unknown, starts: 0 };
     const quick = defineJob('quick', { run: () => 1 });
     const held = defineJob('held', {

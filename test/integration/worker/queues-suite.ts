@@ -3,11 +3,11 @@ import { defineJob } from '../../../src/client/define-job.js';
 import type { JobDefinition } from '../../../src/client/job-definition.js';
 import { Millrace } from '../../../src/client/millrace.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
-import { openEngine } from '../../support/engines.js';
+import { openEngine, type TestEngine } from '../../support/engines.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** Which queues a worker serves, and in which order, on every engine. */
-export function queuesSuite(name: Engine): void {
+export function queuesSuite(name: Engine, open: (engine: Engine) => Promise<TestEngine> = openEngine): void {
   /** Starts in their order, and a job that notes them; `most` stops it from starting more than so many. */
   const noting = () => {
     const started: string[] = [];
@@ -24,7 +24,7 @@ export function queuesSuite(name: Engine): void {
 
   describe(`[${name}] worker: queues`, () => {
     it('serves a strict list in its order, and passes paused queues over', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const { started, job } = noting();
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       for (const queue of ['low', 'default', 'critical', 'paused']) await fill(millrace, queue, 5);
@@ -35,7 +35,7 @@ export function queuesSuite(name: Engine): void {
     });
 
     it('shares jobs by weight, within a tenth over a thousand', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const { started, job } = noting();
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       for (const queue of ['a', 'b', 'c']) await fill(millrace, queue, 900);
@@ -52,7 +52,7 @@ export function queuesSuite(name: Engine): void {
     });
 
     it('gives the share of a queue without work to the others', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const { started, job } = noting();
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       await using worker = millrace.worker({ queues: 'a:50,b:1', concurrency: 2 });
@@ -64,7 +64,7 @@ export function queuesSuite(name: Engine): void {
     });
 
     it('serves all queues there are and those to come, but for the exceptions', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const { started, job } = noting();
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       await fill(millrace, 'first', 2);
@@ -81,7 +81,7 @@ export function queuesSuite(name: Engine): void {
     });
 
     it('serves more queues than a claim has parts, none of them last', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const { started, job } = noting();
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       const queues = Array.from({ length: 40 }, (_, index) => `tenant-${index}`);

@@ -6,7 +6,7 @@ import type { Engine } from '../../../src/storage/capabilities.js';
 import { monotonicMs } from '../../../src/worker/monotonic.js';
 import { runUntilIdle } from '../../../src/worker/run-until-idle.js';
 import { claimOf } from '../../support/claim-request.js';
-import { openEngine } from '../../support/engines.js';
+import { openEngine, type TestEngine } from '../../support/engines.js';
 
 const minuteMs = 60_000;
 
@@ -24,10 +24,10 @@ const claimBy = (worker: number, names: readonly string[], start: number) =>
   });
 
 /** Runs with an end: flush, tick, and one job at most, on every engine. */
-export function runsSuite(name: Engine): void {
+export function runsSuite(name: Engine, open: (engine: Engine) => Promise<TestEngine> = openEngine): void {
   describe(`[${name}] runs with an end`, () => {
     it('flush runs what is due and what becomes due meanwhile, and waits for no retry', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const child = defineJob('child', { run: () => 'done' });
       const parent = defineJob('parent', { run: ({ dispatch }) => dispatch(child).then(() => undefined) });
       const flaky = defineJob('flaky', {
@@ -54,7 +54,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('flush ends when only a limit keeps what is left', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const job = defineJob('limited', { limit: { group: 'g', max: 1 }, run: () => undefined });
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       await millrace.dispatch(job);
@@ -68,7 +68,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('tick starts nothing that its time would not let end, and why tells so', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const ran: string[] = [];
       const slow = defineJob('slow', { run: () => void ran.push('slow') });
       const quick = defineJob('quick', { run: () => void ran.push('quick') });
@@ -95,7 +95,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('tick aborts what runs when its time is over, and puts it back uncharged', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const endless = defineJob('endless', {
         run: ({ signal }) => pause(10 * minuteMs, undefined, { signal }),
       });
@@ -114,7 +114,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('ticks that overlap run each job once', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const runs: string[] = [];
       const job = defineJob('once', { run: ({ job: { id } }) => void runs.push(id) });
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
@@ -126,7 +126,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('tick takes back what a worker that is gone had, and runs it', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const job = defineJob('left', { run: () => 'done' });
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       const handle = await millrace.dispatch(job);
@@ -147,7 +147,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('a run of one job starts one and leaves the others', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const job = defineJob('one', { run: () => 'done' });
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       for (let index = 0; index < 5; index += 1) await millrace.dispatch(job);
@@ -161,7 +161,7 @@ export function runsSuite(name: Engine): void {
     });
 
     it('ends at once when nothing is due', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       const job = defineJob('none', { run: () => 'done' });
       await using millrace = new Millrace({ database: engine.storage, jobs: [job] });
       expect(await millrace.tick({ queues: '*' })).toMatchObject({ completed: 0, timeIsUp: false });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defineJob } from '../../../src/client/define-job.js';
 import { Millrace } from '../../../src/client/millrace.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
-import { openEngine } from '../../support/engines.js';
+import { openEngine, type TestEngine } from '../../support/engines.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const before = defineJob('mail', { run: ({ input }: { input: { to: string } }) => `one ${input.to}` });
@@ -12,10 +12,10 @@ const after = defineJob('mail', {
 });
 
 /** Two versions of an application on one database, as during a rolling deploy. */
-export function upcastSuite(name: Engine): void {
+export function upcastSuite(name: Engine, open: (engine: Engine) => Promise<TestEngine> = openEngine): void {
   describe(`[${name}] worker: payloads of other versions`, () => {
     it('what was dispatched before a deploy runs after it', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       await using old = new Millrace({ database: engine.storage, jobs: [before] });
       await using fresh = new Millrace({ database: engine.storage, jobs: [after] });
       const { id } = await old.dispatch(before, { to: 'Ada' });
@@ -28,7 +28,7 @@ export function upcastSuite(name: Engine): void {
     });
 
     it('a worker with older code puts a newer payload back, uncharged, and says why', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       await using old = new Millrace({ database: engine.storage, jobs: [before] });
       await using fresh = new Millrace({ database: engine.storage, jobs: [after] });
       const handle = await fresh.dispatch(after, { all: ['Ada'] });
@@ -47,7 +47,7 @@ export function upcastSuite(name: Engine): void {
     });
 
     it('an edited input has the version of the code that edited it', async () => {
-      await using engine = await openEngine(name);
+      await using engine = await open(name);
       await using old = new Millrace({ database: engine.storage, jobs: [before] });
       await using fresh = new Millrace({ database: engine.storage, jobs: [after] });
       const { id } = await old.dispatch(before, { to: 'Ada' }, { delay: '1h' });

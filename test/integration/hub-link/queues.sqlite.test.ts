@@ -1,0 +1,4 @@
+import { openHubEngine } from '../../support/hub-engines.js';
+import { queuesSuite } from '../worker/queues-suite.js';
+
+queuesSuite('sqlite', openHubEngine);
