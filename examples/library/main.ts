@@ -3,62 +3,98 @@ import type { JobHandle } from 'millrace';
 import { type Dispatched, dispatchLibrary } from './dispatch-library.js';
 import { findDocuments } from './find-documents.js';
 import { type IndexFacts, library, packagesOf } from './library.js';
+import { MillraceUp } from './millrace-up.js';
 import { indexFile, outputFolder, packagesFolder } from './places.js';
 import { ProgressBar } from './progress-bar.js';
 import { packageTable, speedLine } from './report.js';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const interrupted = 130;
+const lookEveryMs = 50;
 
-/** Answers with the exit code. */
-export async function main(): Promise<number> {
+/**
+ * Answers with the exit code. On a terminal it stays until Ctrl-C, so that the hub can be looked at.
+ *
+ * @param command the file of the command line
+ */
+export async function main(command: string): Promise<number> {
   mkdirSync(outputFolder, { recursive: true });
   await using _ = library;
   const documents = await findDocuments();
   say(`${documents.length} documents below ${packagesFolder} and on the desk`);
   const dispatched = await dispatchLibrary(documents);
+  const isStaying = process.stdin.isTTY === true && !process.env['CI'];
   if (dispatched.index === null) say('nothing has changed since the last run, so nothing is done again');
-  else if (!(await runUntilDone(dispatched, dispatched.index))) {
-    say('\nstopped; start it again and it goes on from here');
-    return interrupted;
+  if (dispatched.index === null && !isStaying) {
+    await report(dispatched);
+    return 0;
   }
-  await report(dispatched);
-  return 0;
-}
-
-/** False when it was interrupted; what runs then is finished, the rest stays for the next run. */
-async function runUntilDone({ created }: Dispatched, index: JobHandle<IndexFacts>): Promise<boolean> {
-  const waiting = await jobsToRun();
-  say(`${created} new ${created === 1 ? 'job' : 'jobs'}, ${waiting} to run`);
-  const startedAt = performance.now();
-  const startedAtMs = Date.now();
-  const finished: string[] = [];
-  await using worker = library.worker({ concurrency: 8, stopTimeout: '5s' });
   const stop = new AbortController();
   const onSignal = (): void => stop.abort();
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  const waiting = await jobsToRun();
+  if (dispatched.index !== null) {
+    const { created } = dispatched;
+    say(`${created} new ${created === 1 ? 'job' : 'jobs'}, ${waiting} to run`);
+  }
+  const startedAtMs = Date.now();
+  await using up = await MillraceUp.start(command, say);
+  const isDone =
+    dispatched.index === null || (await runUntilDone(dispatched.index, waiting, { up, signal: stop.signal }));
+  if (!isDone) {
+    say('\nstopped; start it again and it goes on from here');
+    return interrupted;
+  }
+  if (dispatched.index !== null) say(await speedOf(dispatched, startedAtMs));
+  await report(dispatched);
+  return isStaying ? await stay(up, stop.signal) : 0;
+}
+
+/** Until Ctrl-C, or until the hub has ended by itself. */
+async function stay({ url, ended }: MillraceUp, signal: AbortSignal): Promise<number> {
+  say(`hub: ${url}  workers: ${url}/workers  API: ${url}/docs`);
+  say('a worker waits for jobs; Ctrl-C ends both');
+  const stopped = new Promise<number>((resolve) => {
+    if (signal.aborted) resolve(0);
+    signal.addEventListener('abort', () => resolve(0), { once: true });
+  });
+  return await Promise.race([stopped, ended]);
+}
+
+/** False when it was interrupted; what runs then is finished, the rest stays for the next run. */
+async function runUntilDone(
+  index: JobHandle<IndexFacts>,
+  waiting: number,
+  { up, signal }: { readonly up: MillraceUp; readonly signal: AbortSignal },
+): Promise<boolean> {
+  const stop = new AbortController();
+  const onEnd = (): void => stop.abort();
+  signal.addEventListener('abort', onEnd, { once: true });
+  void up.ended.then(onEnd);
+  if (signal.aborted) onEnd();
   try {
-    {
-      using bar = new ProgressBar(waiting);
-      const onEnd = ({ id, name }: { id: string; name: string }): void => {
-        bar.advance();
-        if (name === 'read-document') finished.push(id);
-      };
-      library.on('job:completed', onEnd);
-      library.on('job:buried', onEnd);
-      await worker.start();
-      await index.result({ timeout: Number.POSITIVE_INFINITY, signal: stop.signal });
-      await worker.idle();
-    }
-    const elapsedMs = performance.now() - startedAt;
-    say(speedLine(worker.counts.ended, elapsedMs, await latenciesOf(finished, startedAtMs)));
+    using bar = new ProgressBar(waiting);
+    using _ = every(lookEveryMs, async () => bar.set(waiting - (await jobsToRun())));
+    await index.result({ timeout: Number.POSITIVE_INFINITY, signal: stop.signal });
+    bar.set(waiting);
     return true;
   } catch (error) {
     if (stop.signal.aborted) return false;
     throw error;
-  } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
+}
+
+/** Does it again and again, one after the other. */
+function every(ms: number, work: () => Promise<void>): Disposable {
+  let isBusy = false;
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    void work().finally(() => {
+      isBusy = false;
+    });
+  }, ms);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 async function jobsToRun(): Promise<number> {
@@ -66,12 +102,29 @@ async function jobsToRun(): Promise<number> {
   return pending + blocked + processing;
 }
 
-/** From due to done; of what an earlier run had left, from the start of this one. */
-async function latenciesOf(ids: readonly string[], startedAtMs: number): Promise<number[]> {
+interface Ended {
+  readonly name: string;
+  readonly dueAtMs: number;
+  readonly claimedAtMs: number;
+  readonly finishedAtMs: number;
+}
+
+/** Of what ended since then: all from the first claim to the last end, each document from due, or that claim, to done. */
+async function speedOf({ documentIds, packageIds, index }: Dispatched, sinceMs: number): Promise<string> {
+  const ids = [...documentIds, ...packageIds, ...(index === null ? [] : [index.id])];
   const jobs = await Promise.all(ids.map((id) => library.job(id)));
-  return jobs.flatMap((job) =>
-    job?.finishedAt == null ? [] : [job.finishedAt.getTime() - Math.max(job.dueAt.getTime(), startedAtMs)],
-  );
+  const ended = jobs.flatMap((job): Ended[] => {
+    if (job?.claimedAt == null || job.finishedAt == null || job.finishedAt.getTime() < sinceMs) return [];
+    const { name, dueAt, claimedAt, finishedAt } = job;
+    const [dueAtMs = 0, claimedAtMs = 0, finishedAtMs = 0] = [dueAt, claimedAt, finishedAt].map(Number);
+    return [{ name, dueAtMs, claimedAtMs, finishedAtMs }];
+  });
+  const firstMs = Math.min(...ended.map(({ claimedAtMs }) => claimedAtMs));
+  const lastMs = Math.max(...ended.map(({ finishedAtMs }) => finishedAtMs));
+  const latencies = ended
+    .filter(({ name }) => name === 'read-document')
+    .map(({ dueAtMs, finishedAtMs }) => finishedAtMs - Math.max(dueAtMs, firstMs));
+  return speedLine(ended.length, Math.max(lastMs - firstMs, 1), latencies);
 }
 
 async function report({ packageIds }: Dispatched): Promise<void> {

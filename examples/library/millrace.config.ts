@@ -1,6 +1,16 @@
-/* Lets the commands look at the library: `cd examples/library && npx millrace jobs --status buried`. */
+/*
+ * What `millrace up` runs here, and what lets the other commands look at the library:
+ * `cd examples/library && npx millrace jobs --status buried`. Short leases: after a crash the next run soon has its jobs back.
+ */
 import { defineConfig } from 'millrace';
 import { jobs } from './library.js';
-import { database } from './places.js';
+import { database, stateFolder } from './places.js';
 
-export default defineConfig({ database, jobs, heartbeat: '1s', staleTimeout: '3s' });
+export default defineConfig({
+  database,
+  jobs,
+  heartbeat: '1s',
+  staleTimeout: '3s',
+  stateDir: stateFolder,
+  worker: { concurrency: 8, stopTimeout: '5s' },
+});

@@ -12,6 +12,8 @@ export const packagesFolder: string = resolve(process.env['LIBRARY_PACKAGES'] ??
 export const deskFolder: string = join(outputFolder, 'desk');
 export const pagesFolder: string = join(outputFolder, 'pages');
 export const indexFile: string = join(outputFolder, 'index.html');
+/** Where the worker keeps its id. */
+export const stateFolder: string = join(outputFolder, 'state');
 export const database = `sqlite:${join(outputFolder, 'library.db')}`;
 
 function nearestPackages(from: string): string {

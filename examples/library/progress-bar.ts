@@ -19,8 +19,8 @@ export class ProgressBar implements Disposable {
     return this.#done;
   }
 
-  advance(): void {
-    this.#done += 1;
+  set(done: number): void {
+    this.#done = Math.max(done, this.#done);
   }
 
   [Symbol.dispose](): void {

@@ -8,6 +8,7 @@ process.stdout.on('error', (error) => {
 });
 
 const millrace = fileURLToPath(import.meta.resolve('millrace'));
+const command = fileURLToPath(new URL('./cli/main.js', import.meta.resolve('millrace')));
 const jiti = createJiti(import.meta.url, { alias: { millrace }, fsCache: false });
 const { main } = await jiti.import('./main.ts');
-process.exitCode = await main();
+process.exitCode = await main(command);

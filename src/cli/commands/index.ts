@@ -19,6 +19,7 @@ import { settings } from './settings.js';
 import { status } from './status.js';
 import { tick } from './tick.js';
 import { token } from './token.js';
+import { up } from './up.js';
 import { why } from './why.js';
 import { work } from './work.js';
 import { worker } from './worker.js';
@@ -28,6 +29,7 @@ import { workers } from './workers.js';
 export const commands: readonly CommandSpec<never>[] = [
   init,
   migrate,
+  up,
   work,
   hub,
   flush,

@@ -1,7 +1,9 @@
 import { createServer, type Server } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import type { WorkerListing } from '../../../src/index.js';
 import { SERVER_ENGINES, serverAvailable, testDatabase } from '../../support/servers.js';
-import { project, type Started } from './project.js';
+import { waitFor } from '../../support/wait-for.js';
+import { jobsModule, type Project, project, type Started } from './project.js';
 
 const nowhere = 'postgres://nobody:geheim@127.0.0.1:1/x';
 
@@ -18,7 +20,51 @@ async function taken(): Promise<{ server: Server; port: number }> {
   return { server, port: typeof address === 'object' && address !== null ? address.port : 0 };
 }
 
+async function linkedWorker(here: Project): Promise<WorkerListing> {
+  const client = here.client();
+  return waitFor(
+    async () => (await client.workers()).find(({ state, alive }) => alive && state === 'RUNNING'),
+    { describe: 'a worker to run', deadlineMs: 30_000, intervalMs: 100 },
+  );
+}
+
 describe('[sqlite] millrace hub', { timeout: 120_000 }, () => {
+  test('runs jobs by a worker that can reach no database, and both end by a signal', async () => {
+    await using here = await project();
+    await using elsewhere = await project(`
+import { defineConfig } from 'millrace';
+import { jobs } from './jobs.mjs';
+export default defineConfig({ database: '${nowhere}', jobs });
+`);
+    await elsewhere.write('jobs.mjs', jobsModule);
+    const hub = here.start(['hub', '--port', '0'], { longestMs: 110_000 });
+    const url = await urlOf(hub);
+    const ws = url.replace('http', 'ws');
+    const worker = elsewhere.start(['work', '--hub', ws], { longestMs: 100_000 });
+    const client = here.client();
+    const done = await client.dispatch('ok', { n: 1 });
+    expect(await done.result({ timeout: '40s' })).toEqual({ got: { n: 1 } });
+    const failed = await client.dispatch('fail', null);
+    await expect(failed.result({ timeout: '30s' })).rejects.toMatchObject({ code: 'job-failed' });
+
+    const listing = await linkedWorker(here);
+    expect(listing).toMatchObject({ link: 'hub', status: 'active', routable: true });
+    const table = await here.run(['workers']);
+    expect(table.stdout).toMatch(/LINK/);
+    expect(table.stdout).toMatch(/ hub /);
+    const { workers } = (await here.run(['workers', '--json'])).json<{ workers: WorkerListing[] }>();
+    expect(workers).toEqual([expect.objectContaining({ link: 'hub', hubId: listing.hubId })]);
+    expect(listing.hubId).toMatch(/./);
+
+    worker.child.kill('SIGTERM');
+    expect((await worker.ended).code).toBe(0);
+    expect(worker.stderr()).not.toMatch(/database|geheim/);
+    hub.child.kill('SIGTERM');
+    const run = await hub.ended;
+    expect(run.code, run.stderr).toBe(0);
+    expect(run.stderr).toMatch(/hub: stopped/);
+  });
+
   test('says where it listens, answers there, and ends by a signal', async () => {
     await using here = await project();
     const hub = here.start(['hub', '--port', '0'], { longestMs: 110_000 });

@@ -18,6 +18,8 @@ const wrongInputs: readonly (readonly [string, readonly [string, ...string[]], R
   ['work: a pool beside --once', ['work', '--once', '--workers', '2'], /--once .* --workers/],
   ['hub: too many arguments', ['hub', 'up'], /too many arguments for 'hub'/],
   ['hub: a misspelt flag', ['hub', '--prot', '1'], /unknown option '--prot'\. Did you mean --port\?/],
+  ['up: too many arguments', ['up', 'all'], /too many arguments for 'up'/],
+  ['up: a misspelt flag', ['up', '--prot', '1'], /unknown option '--prot'\. Did you mean --port\?/],
   ['flush: a concurrency of 0', ['flush', '--concurrency', '0'], /--concurrency: expected .*got "0"/],
   ['flush: a queue that is none', ['flush', '--queue', 'a b'], /--queue: queue list: expected/],
   ['tick: a budget that is none', ['tick', '--budget', 'soon'], /--budget: expected/],

@@ -1,5 +1,6 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -27,10 +28,12 @@ function isInstalled(program: string): boolean {
 }
 
 /** A supervisord of the test's own, with the programs as they are shipped but for their places and their user. */
-async function supervisord(here: Project): Promise<Supervisord> {
+async function supervisord(here: Project, hubPort = 8000): Promise<Supervisord> {
   const programs = (await readFile(shipped, 'utf8'))
     .replaceAll('node node_modules/millrace/dist/cli/main.js', `${process.execPath} ${command}`)
     .replaceAll('directory=/srv/app', `directory=${here.path}`)
+    .replace('main.js hub', `main.js hub --port ${hubPort}`)
+    .replace('ws://127.0.0.1:8000', `ws://127.0.0.1:${hubPort}`)
     .replaceAll('/var/log/millrace/', `${here.path}/`)
     .replaceAll(/^user=.*\n/gm, '');
   const own = `[unix_http_server]
@@ -74,6 +77,14 @@ class Supervisord implements AsyncDisposable {
     this.#process.kill('SIGTERM');
     await ended;
   }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 const isAlive = (pid: number): boolean => {
@@ -121,14 +132,36 @@ describe.skipIf(!isInstalled('supervisord'))('[sqlite] a pool under supervisord'
   }, 90_000);
 });
 
+describe.skipIf(!isInstalled('supervisord'))('[sqlite] a hub under supervisord', () => {
+  test('runs jobs by the worker that is linked to it, and both stop in their time', async () => {
+    await using here = await project(config);
+    await using daemon = await supervisord(here, await freePort());
+    await hasWorkers(here, 2);
+    await daemon.control('stop', 'millrace');
+    expect(await daemon.control('start', 'millrace-hub')).toContain('started');
+    expect(await daemon.control('start', 'millrace-remote')).toContain('started');
+    const client = here.client();
+    const handle = await client.dispatch('nap', { ms: 10 });
+    await handle.result({ timeout: '40s' });
+    expect((await client.workers()).filter(({ alive }) => alive)).toEqual([
+      expect.objectContaining({ link: 'hub', status: 'active' }),
+    ]);
+    expect(await daemon.control('stop', 'millrace-remote')).toContain('stopped');
+    expect(await daemon.control('stop', 'millrace-hub')).toContain('stopped');
+  }, 120_000);
+});
+
 describe.skipIf(!isInstalled('systemd-analyze'))('the units for systemd', () => {
-  test.each(['millrace.service', 'millrace@.service'])('%s is accepted as it is shipped', async (name) => {
-    await using here = await project(null);
-    const unit = fileURLToPath(new URL(`../../../deploy/systemd/${name}`, import.meta.url));
-    const file = here.file(name.replace('@.', '@critical.'));
-    const text = (await readFile(unit, 'utf8')).replace('/usr/bin/node', process.execPath);
-    await here.write(name.replace('@.', '@critical.'), text);
-    const { stderr } = await promisify(execFile)('systemd-analyze', ['verify', file]);
-    expect(stderr).not.toMatch(/millrace.*(Unknown|Failed|ignoring)/i);
-  });
+  test.each(['millrace.service', 'millrace@.service', 'millrace-hub.service', 'millrace-remote.service'])(
+    '%s is accepted as it is shipped',
+    async (name) => {
+      await using here = await project(null);
+      const unit = fileURLToPath(new URL(`../../../deploy/systemd/${name}`, import.meta.url));
+      const file = here.file(name.replace('@.', '@critical.'));
+      const text = (await readFile(unit, 'utf8')).replace('/usr/bin/node', process.execPath);
+      await here.write(name.replace('@.', '@critical.'), text);
+      const { stderr } = await promisify(execFile)('systemd-analyze', ['verify', file]);
+      expect(stderr).not.toMatch(/millrace.*(Unknown|Failed|ignoring)/i);
+    },
+  );
 });
