@@ -165,3 +165,22 @@ describe.skipIf(!isInstalled('systemd-analyze'))('the units for systemd', () => 
     },
   );
 });
+
+describe('[sqlite] what a monitor is told to look at', () => {
+  test.each(['deploy/prometheus-rules.yml', 'docs/operations/monitoring.md'])(
+    '%s names metrics that a hub has',
+    async (page) => {
+      await using here = await project(config);
+      const hub = here.start(['hub', '--port', '0'], { longestMs: 60_000 });
+      await hub.says(/hub: the database is open/);
+      const url = /listening on (http:\/\/\S+)/.exec(hub.stderr())?.[1] ?? '';
+      const scraped = await (await fetch(`${url}/metrics`)).text();
+      const known = new Set([...scraped.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+      const text = await readFile(new URL(`../../../${page}`, import.meta.url), 'utf8');
+      const named = new Set([...text.matchAll(/\bmillrace_[a-z_]+/g)].map(([name]) => name));
+      expect(named.size).toBeGreaterThan(8);
+      expect([...named].filter((name) => !known.has(name))).toEqual([]);
+    },
+    60_000,
+  );
+});
