@@ -9,8 +9,11 @@ export const workerIdPattern = /^[A-Za-z0-9_.:-]{1,100}$/;
 /** Path of the link of one worker. */
 export const linkPath = (workerId: string): string => `/workers/${encodeURIComponent(workerId)}/link`;
 
-/** A frame, and a message put together from fragments. */
-export const maxFrameBytes = 2 * 1024 ** 2;
+/**
+ * A frame, and a message put together from fragments: a text of 1 MB, the largest there may be, is JSON already, and what is
+ * escaped in it once more at most doubles it. The rest is for what stands around it.
+ */
+export const maxFrameBytes = 2 * 1024 ** 2 + 64 * 1024;
 
 /** A ping of the hub that long after the last; told in the welcome. */
 export const pingMs = 30_000;

@@ -1,7 +1,7 @@
 import type { Server, ServerOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyServerOptions } from 'fastify';
-import { maxFrameBytes } from '../../protocol/link-terms.js';
+import { maxBodyBytes } from '../../protocol/http/http-terms.js';
 import { addressKey } from './address-key.js';
 
 /*
@@ -24,7 +24,7 @@ const keepAliveMs = 65_000;
 export function serverOptions(limits: ServerLimits = {}): FastifyServerOptions & { http: ServerOptions } {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 30_000 } = limits;
   return {
-    bodyLimit: maxFrameBytes,
+    bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveMs,
     trustProxy: false,

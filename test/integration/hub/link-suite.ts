@@ -69,6 +69,18 @@ export function linkSuite(name: Engine): void {
       });
     });
 
+    it('takes a result of 1 MB of which every letter is escaped', async () => {
+      const [id = ''] = await addJobs(storage, 1, { queue });
+      await using client = await join();
+      client.want([client.take(1, { queues: [queue] })]);
+      const { jobs } = await client.next('assign', ({ jobs: all }) => all.length > 0);
+      const result = JSON.stringify('"'.repeat(512 * 1024 - 1));
+      expect(result).toHaveLength(1024 ** 2);
+      const settled = await client.settle(jobs.map((job) => ({ ...completed(job), result })));
+      expect(settled.outcomes).toEqual(['done']);
+      expect((await storage.job(id))?.result).toBe(result);
+    });
+
     it('answers a want at once with what there is, and settles it', async () => {
       const ids = await addJobs(storage, 3, { queue });
       await using client = await join();
