@@ -77,9 +77,49 @@ export class Bench {
     }
   }
 
-  /** Drains what was loaded, with `processes` of that concurrency. */
-  async drain(database, { jobs, concurrency, processes = 1, from = 0, completedBefore = 0, stampEvery }) {
-    const spec = { operation: 'drain', database, concurrency, from, jobs, stampEvery };
+  /** A hub in a process of its own, for what `use` does with its address. */
+  async withHub(database, use) {
+    const hub = new Child({ operation: 'serve', database }, drainDeadlineMs);
+    try {
+      const { url } = await hub.next('ready');
+      const answer = await use(url);
+      hub.send({ type: 'finish' });
+      await hub.next('result');
+      return answer;
+    } finally {
+      await hub.end(hub.failure === null ? undefined : 0);
+    }
+  }
+
+  /** Clients of the protocol that wait, and come back when their hub has gone down and up. */
+  async hubAtRest(database, { workers, restMs, windowMs }) {
+    const hub = new Child({ operation: 'serve-idle', database, restMs, windowMs }, drainDeadlineMs);
+    let clients = null;
+    try {
+      const { url } = await hub.next('ready');
+      clients = new Child({ operation: 'connect-idle', hub: url, workers, windowMs }, drainDeadlineMs);
+      await clients.next('ready');
+      hub.send({ type: 'go' });
+      const { result } = await hub.next('result');
+      clients.send({ type: 'finish' });
+      const { connected, back } = result;
+      const problems = [
+        ...(connected === workers ? [] : [`${connected} of ${workers} were connected`]),
+        ...(back === workers ? [] : [`${back} of ${workers} came back`]),
+      ];
+      return { ...result, problems };
+    } finally {
+      await hub.end(hub.failure === null ? undefined : 0);
+      await clients?.end(0);
+    }
+  }
+
+  /** Drains what was loaded, with `processes` of that concurrency, each a worker with the database or behind a hub. */
+  async drain(
+    database,
+    { hub, jobs, concurrency, processes = 1, from = 0, completedBefore = 0, stampEvery },
+  ) {
+    const spec = { operation: 'drain', database, hub, concurrency, from, jobs, stampEvery };
     const children = Array.from({ length: processes }, () => new Child(spec, drainDeadlineMs));
     try {
       for (const child of children) await child.next('ready');

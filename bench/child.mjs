@@ -1,6 +1,7 @@
 /* One operation in one process: argv[2] is `{ operation, … }`, the answer goes over IPC. */
 import { bulk, inFlight, load, oneByOne } from './operations/dispatch.mjs';
 import { drain } from './operations/drain.mjs';
+import { connectIdle, serve, serveIdle } from './operations/hub.mjs';
 import { rest } from './operations/idle.mjs';
 import { runInLanes } from './operations/lanes.mjs';
 import { pickUp, produce } from './operations/latency.mjs';
@@ -23,6 +24,9 @@ const OPERATIONS = {
   limits: drainBounded,
   start: startToFirstJob,
   rest,
+  serve,
+  'serve-idle': serveIdle,
+  'connect-idle': connectIdle,
   'raw-sqlite': rawSqlite,
   'raw-postgres': rawPostgres,
   'raw-mysql': rawMysql,

@@ -26,6 +26,7 @@ export function goalsOf(results, peers) {
     { title: 'SQLite', goals: sqliteGoals(results, peers) },
     { title: 'MariaDB', goals: mysqlGoals(results) },
     { title: 'Limits', goals: results.engines.flatMap((engine) => limitGoals(results, engine)) },
+    { title: 'Hub', goals: results.engines.flatMap((engine) => hubGoals(results, engine)) },
     { title: 'Memory of a worker', goals: results.engines.flatMap((engine) => memoryGoals(results, engine)) },
   ];
 }
@@ -100,6 +101,47 @@ function limitGoals(results, engine) {
     ['a budget', 'budgets', 0.4],
     ['behind a full group', 'saturated', 0.85],
   ].map(([what, kind, goal]) => atLeast(`${engine}: drain, ${what}, against none`, goal, share(kind), ratio));
+}
+
+function hubGoals(results, engine) {
+  const share = results.pairs(
+    engine,
+    ['hub', ({ perSec, processes }) => (processes === 1 ? perSec : Number.NaN)],
+    ['hub-pair', ({ perSec }) => perSec],
+  );
+  const pickUp = (part) => results.values(engine, 'hub-latency', {}, (row) => row[part]);
+  const idle = (read) => results.values(engine, 'hub-idle', {}, read);
+  const percent = (value) => `${value.toFixed(1)} %`;
+  const mebibytes = (value) => `${value.toFixed(0)} MiB`;
+  return [
+    atLeast(`${engine}: drain by one worker, against one with the database`, 0.5, share, ratio),
+    atMost(`${engine}: pick-up p50`, 5, pickUp('p50'), ms),
+    atMost(`${engine}: pick-up p99`, 25, pickUp('p99'), ms),
+    atMost(
+      `${engine}: 500 idle workers, of a core`,
+      10,
+      idle(({ cores }) => cores * 100),
+      percent,
+    ),
+    atMost(
+      `${engine}: memory with them`,
+      250,
+      idle(({ rss }) => rss),
+      mebibytes,
+    ),
+    atMost(
+      `${engine}: all 500 back after a restart`,
+      30_000,
+      idle(({ backMs }) => backMs),
+      ms,
+    ),
+    atMost(
+      `${engine}: loop lag meanwhile`,
+      200,
+      idle(({ lagMs }) => lagMs),
+      ms,
+    ),
+  ];
 }
 
 function mysqlGoals(results) {

@@ -4,7 +4,8 @@ export async function connectToParent(run) {
   const send = (message) => new Promise((resolve) => process.send(message, resolve));
   const parent = {
     progress: (count) => process.send({ type: 'progress', count }),
-    ready: () => send({ type: 'ready' }),
+    /** With what the parent is to know. */
+    ready: (facts = {}) => send({ type: 'ready', ...facts }),
     told: (type) =>
       new Promise((resolve) => {
         const listen = (message) => {

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { cell, count, ms, ratio, table } from './format.mjs';
 import { goalsOf } from './goals.mjs';
+import { hubTable } from './hub-table.mjs';
 import { peerReport } from './peer-report.mjs';
 import { Peers } from './peers.mjs';
 import { Results, rateAtStamp, rateToStamp } from './results.mjs';
@@ -40,6 +41,7 @@ function engineParts(results, peers) {
     limitsTable(results),
     startTable(results, LABELS),
     idleTable(results, LABELS),
+    hubTable(results, LABELS),
     growthTable(results),
     memoryTable(results),
     checks(results),

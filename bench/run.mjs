@@ -109,6 +109,7 @@ function lineOf({
   lanes,
   cores,
   callsPerSec,
+  backMs,
   limits,
   others,
   problems = [],
@@ -126,9 +127,9 @@ function lineOf({
   if (perSec !== undefined) parts.push(`${Math.round(perSec).toLocaleString('en-US')}/s`);
   const [name, high] = Object.entries({ p99, p95, max }).find(([, value]) => value !== undefined) ?? [];
   if (p50 !== undefined) parts.push(`p50 ${p50.toFixed(2)} ms, ${name} ${high.toFixed(2)} ms`);
-  if (cores !== undefined) {
-    parts.push(`${(cores * 100).toFixed(1)} % of a core, ${callsPerSec.toFixed(1)} calls/s`);
-  }
+  if (cores !== undefined) parts.push(`${(cores * 100).toFixed(1)} % of a core`);
+  if (callsPerSec !== undefined) parts.push(`${callsPerSec.toFixed(1)} calls/s`);
+  if (backMs !== undefined) parts.push(`all back in ${(backMs / 1_000).toFixed(1)} s`);
   for (const [limit, value] of Object.entries(limits ?? {})) parts.push(`${limit} ${Math.round(value)};`);
   if (memory !== undefined) parts.push(`${memory.after.toFixed(0)} MiB`);
   if (others > 0.25) parts.push(`(others used ${others} cores)`);

@@ -3,7 +3,7 @@ import { runChild } from './child-process.mjs';
 
 const longMs = 300_000;
 
-export const RUNS = { raw, dispatch, drain, latency, lanes, limits, start, idle, backlog };
+export const RUNS = { raw, dispatch, drain, latency, lanes, limits, start, idle, hub, backlog };
 
 async function raw(bench, sizes, rep) {
   await bench.withDatabase(({ raw: spec }) =>
@@ -95,6 +95,34 @@ async function idle(bench, sizes, rep) {
       bench.rest(database, { workers, processes, restMs, heartbeatMs, windowMs }),
     );
   });
+}
+
+/** A worker with the database beside those behind one hub, so that the ratio is of a pair. */
+async function hub(bench, sizes, rep) {
+  const { hubJobs: jobs, hubIdle: workers, hubRestMs: restMs, hubWindowMs: windowMs } = sizes;
+  const concurrency = 10;
+  await drainFresh(bench, jobs, { rep, concurrency, work: 'hub-pair' });
+  for (const processes of sizes.hubWorkers) {
+    await bench.withDatabase(async ({ url: database }) => {
+      await runChild({ operation: 'load', database, jobs }, longMs);
+      await bench.row({ work: 'hub', rep, concurrency, processes }, () =>
+        bench.withHub(database, (url) => bench.drain(database, { hub: url, jobs, concurrency, processes })),
+      );
+    });
+  }
+  const spec = { jobs: sizes.latencyJobs, gapMs: sizes.latencyGapMs, restMs: sizes.latencyRestMs };
+  await bench.withDatabase(({ url: database }) =>
+    bench.row({ work: 'hub-latency', rep, processes: 1 }, () =>
+      bench.withHub(database, (url) =>
+        runChild({ operation: 'pick-up', database, hub: url, isAlone: true, ...spec }),
+      ),
+    ),
+  );
+  await bench.withDatabase(({ url: database }) =>
+    bench.row({ work: 'hub-idle', rep, workers }, () =>
+      bench.hubAtRest(database, { workers, restMs, windowMs }),
+    ),
+  );
 }
 
 /** A plain drain beside it, so that its ratio is of a pair. */

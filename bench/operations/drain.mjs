@@ -7,9 +7,9 @@ const mebibyte = 2 ** 20;
 
 /**
  * Drains jobs `from … from + jobs − 1` beside whoever else does, until told to finish. Time runs from just before the
- * worker is started (connected, schema in place) to the acknowledgement of the last result, read once a millisecond.
+ * worker is started (connected, schema in place; a worker behind a hub has that before it and connects within the time) to the acknowledgement of the last result, read once a millisecond.
  */
-export async function drain({ database, concurrency, from = 0, jobs, stampEvery }, parent) {
+export async function drain({ database, hub, concurrency, from = 0, jobs, stampEvery }, parent) {
   const tally = createTally(from, jobs, stampEvery);
   const { millrace } = openClient(database, tally.note);
   await millrace.open();
@@ -20,7 +20,7 @@ export async function drain({ database, concurrency, from = 0, jobs, stampEvery 
 
   const cpuBefore = process.cpuUsage();
   const startedUs = nowUs();
-  const worker = millrace.worker({ concurrency });
+  const worker = millrace.worker({ concurrency, ...(hub === undefined ? {} : { hub }) });
   let settled = 0;
   let settledUs = 0;
   const sample = () => {

@@ -7,7 +7,7 @@ import { openClient } from './client.mjs';
 const arrivalDeadlineMs = 5_000;
 
 /** A worker that has rested on an empty queue for `restMs`; the jobs come from this process, or from another once it is ready. */
-export async function pickUp({ database, jobs, gapMs, restMs, isAlone }, parent) {
+export async function pickUp({ database, hub, jobs, gapMs, restMs, isAlone }, parent) {
   const latencies = [];
   let last = () => undefined;
   const arrived = new Promise((resolve) => {
@@ -17,7 +17,7 @@ export async function pickUp({ database, jobs, gapMs, restMs, isAlone }, parent)
     latencies.push((nowUs() - sentUs) / 1_000);
     if (latencies.length === jobs) last();
   });
-  await millrace.worker({ concurrency: 10 }).start();
+  await millrace.worker({ concurrency: 10, ...(hub === undefined ? {} : { hub }) }).start();
   await delay(restMs);
   if (isAlone) await dispatchSpaced(millrace, noop, { jobs, gapMs });
   else {
