@@ -48,6 +48,8 @@ async function isStillRegistered({ settings, logger }: HubContext, worker: Linke
     channel.close(closeCodes.superseded, 'a newer connection of this worker took its place');
     return false;
   }
+  // A heartbeat that was under way when it said goodbye must not bring it back.
+  if (worker.hasSaidGoodbye) return false;
   // Its registration was forgotten, as after a long outage of the database.
   const again = await storage.register(report, settings.ttlMs);
   if (again.outcome === 'registered') {
