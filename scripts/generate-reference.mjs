@@ -1,11 +1,14 @@
 /*
- * Writes docs/reference/settings.md and docs/reference/errors.md from the registries of the built package.
+ * Writes docs/reference/settings.md and errors.md from the registries of the built package, and http-api.md from the
+ * OpenAPI document that a hub of it makes.
  * With --check nothing is written: a page that differs from what would be written is an error.
  * --dist=<folder> names the built package when it is not in dist/.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import fastify from 'fastify';
+import { httpApiPage } from './http-api-page.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const dist =
@@ -88,12 +91,33 @@ async function load(path) {
   return import(pathToFileURL(file).href);
 }
 
+/** The routes of a hub, without one that runs. */
+async function httpPage() {
+  const { Millrace } = await load('index.js');
+  const { registerApi } = await load('hub/api/register-api.js');
+  const { silentLogger: logger } = await load('internal/logger.js');
+  const app = fastify();
+  const roles = new Map();
+  app.addHook('onRoute', ({ method, url, config }) => {
+    const path = url.replaceAll(/:(\w+)/g, '{$1}');
+    for (const each of [method].flat()) roles.set(`${each} ${path}`, config?.role);
+  });
+  const client = new Millrace({ database: 'memory:' });
+  await registerApi(app, { client, logger });
+  await app.ready();
+  const page = httpApiPage(app.swagger(), roles, generatedNote);
+  await app.close();
+  await client.close();
+  return page;
+}
+
 const pages = new Map([
   [
     'docs/reference/settings.md',
     settingsPage({ ...(await load('internal/settings.js')), ...(await load('cli/worker-settings.js')) }),
   ],
   ['docs/reference/errors.md', errorsPage(await load('internal/error-codes.js'))],
+  ['docs/reference/http-api.md', await httpPage()],
 ]);
 
 const isCheck = process.argv.includes('--check');

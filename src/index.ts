@@ -27,6 +27,8 @@ export type {
 } from './client/fleet-control.js';
 export type { FleetRecycleReport } from './client/fleet-recycle.js';
 export type { RecycleFleetOptions } from './client/fleet-recycle-options.js';
+export type { MillraceHttpOptions } from './client/http/http-options.js';
+export { MillraceHttp } from './client/http/millrace-http.js';
 export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
 export type { JobContext, JobFacts } from './client/job-context.js';
 export type { JobDefinition, Upcast } from './client/job-definition.js';
