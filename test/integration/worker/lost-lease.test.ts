@@ -82,15 +82,17 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
       await millrace.dispatchMany(Array.from({ length: 40 }, (_, n) => ({ job: slow, input: n })));
       await waitFor(() => started.includes(20), { describe: 'the slow one to begin' });
       const storage = await millrace.internals.storage();
-      const held = await storage.held(worker.incarnation);
-      const payloads = new Map(
-        await Promise.all(
-          held.map(async ({ id }) => [id, Number((await storage.job(id))?.payload)] as const),
-        ),
+      const inputs = new Map<string, number>();
+      // Not those that have ended and whose results are on their way; the next claim may be on its way too.
+      const buffered = await waitFor(
+        async () => {
+          const held = await storage.held(worker.incarnation);
+          for (const { id } of held) inputs.set(id, Number((await storage.job(id))?.payload));
+          const unstarted = held.filter(({ id }) => !started.includes(inputs.get(id) ?? -1));
+          return unstarted.length > 0 && unstarted;
+        },
+        { describe: 'jobs in the buffer' },
       );
-      // Not those that have ended and whose results are on their way.
-      const buffered = held.filter(({ id }) => !started.includes(payloads.get(id) ?? -1));
-      expect(buffered.length).toBeGreaterThan(0);
       const outcomes = await storage.settle(
         buffered.map(({ id, token }) => ({ id, token, kind: 'put-back', delayMs: hour, reason: 'taken' })),
       );
@@ -98,7 +100,7 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
       await waitFor(() => given.length === buffered.length, { describe: 'the worker to notice' });
       release();
       await waitFor(() => worker.running === 0, { describe: 'the slow one to end' });
-      const taken = new Set(buffered.map(({ id }) => payloads.get(id)));
+      const taken = new Set(buffered.map(({ id }) => inputs.get(id)));
       await worker.idle();
       expect(started.filter((n) => taken.has(n))).toEqual([]);
       expect(started).toHaveLength(40 - taken.size);
