@@ -46,6 +46,7 @@ test('options that are right are filled up', () => {
     stateDir: null,
     recycleAfterJobs: null,
     labels: [],
+    hub: null,
   });
   expect(resolve({ labels: 'gpu,eu' }).labels).toEqual(['eu', 'gpu']);
   expect(resolve({ module: new URL('file:///app/main.js'), processLanes: 3 })).toMatchObject({

@@ -29,7 +29,6 @@ import { Service, type StopOptions } from '../internal/service.js';
 import type { AdminState } from '../storage/worker-record.js';
 import type { WorkerHost } from './host.js';
 import { type Slot, slotIn } from './identity/slot.js';
-import { HubJoin } from './join/hub-join.js';
 import type { Join, Membership } from './join/join.js';
 import { StorageJoin } from './join/storage-join.js';
 import { type LanePlan, planLanes } from './lanes/plan-lanes.js';
@@ -202,13 +201,19 @@ export class Worker extends Service {
       lifecycle.send('lanes-ready', lanes.sizes.text);
       const pulse = new LoopPulse(this.#host.settings.heartbeatMs);
       this.#pulse = pulse;
-      const join = this.#options.hub === null ? StorageJoin : HubJoin;
-      const parts = { join: new join(this.#host, this.#options, pulse), pulse, lifecycle, lanes };
+      const parts = { join: await this.#join(pulse), pulse, lifecycle, lanes };
       await this.#begin(parts, signal);
     } catch (error) {
       this.#failure = error;
       throw error;
     }
+  }
+
+  /** What speaks to a hub is loaded where there is one: a bundled application with a database needs no socket. */
+  async #join(pulse: LoopPulse): Promise<Join> {
+    if (this.#options.hub === null) return new StorageJoin(this.#host, this.#options, pulse);
+    const { HubJoin } = await import('./join/hub-join.js');
+    return new HubJoin(this.#host, this.#options, pulse);
   }
 
   async #begin(parts: LifeParts, signal: AbortSignal): Promise<void> {
