@@ -35,6 +35,11 @@ export class LoneRun {
     return this.#state === 'emptying' || this.#state === 'claiming' || this.#state === 'running';
   }
 
+  /** What waits in the buffer may start: while the worker makes room nothing does, and then the one job itself is there. */
+  get mayFill(): boolean {
+    return this.#state !== 'emptying' && this.#state !== 'claiming';
+  }
+
   /** The one claim to make now. */
   get wantsClaim(): boolean {
     return this.#state === 'claiming';

@@ -74,6 +74,7 @@ export interface LifeOptions {
 }
 
 const statusEveryMs = 1_000;
+const makesRoom = 'makes room for a job that must run alone';
 
 export class WorkerLife {
   readonly runner: Runner;
@@ -116,7 +117,7 @@ export class WorkerLife {
     this.#loneRun = new LoneRun({
       random: Math.random,
       isEmpty: () => this.#holdsNothing && !this.exchange.isBusy,
-      returnBuffer: () => this.returnBuffer('makes room for a job that must run alone'),
+      returnBuffer: () => this.returnBuffer(makesRoom),
       poke: () => this.exchange.wake(),
     });
     this.#standby = new StandbyGate({
@@ -389,7 +390,7 @@ export class WorkerLife {
     if (snapshot.isRenewal) this.#buffer.renew(snapshot.held, snapshot.askedAtMs);
     if (this.#buffer.size === 0) return;
     this.#notePaused(snapshot.paused);
-    if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.#fill();
+    if (this.#options.isOpen() && this.#loneRun.mayFill) this.#fill();
   }
 
   #notePaused(names: readonly string[]): void {
@@ -430,7 +431,9 @@ export class WorkerLife {
     this.runner.supersede(jobs);
     const inline = this.#startInLanes(jobs, askedAtMs);
     if (isAlone) this.#loneRun.noteClaimed(jobs.length);
-    this.#keep(inline, jobs, askedAtMs);
+    const isBeside = this.#loneRun.isExclusive && !isAlone;
+    if (isBeside) this.#putBack(inline, makesRoom);
+    else this.#keep(inline, jobs, askedAtMs);
     if (this.#adminState === 'drain') this.returnBuffer('operator set drain');
     this.exchange.poke();
   }
@@ -438,8 +441,9 @@ export class WorkerLife {
   #keep(inline: readonly ClaimedJob[], all: readonly ClaimedJob[], askedAtMs: number): void {
     this.#buffer.add(inline, { claimedAtMs: monotonicMs(), askedAtMs });
     if (all.some((job) => this.#isBounded(job))) this.#depth.holdOff(monotonicMs());
-    if (this.#options.isOpen()) this.#fill();
-    else this.returnBuffer('worker-stopping');
+    if (!this.#options.isOpen()) this.returnBuffer('worker-stopping');
+    else if (this.#loneRun.mayFill) this.#fill();
+    else this.returnBuffer(makesRoom);
   }
 
   /** Storage gives it only to be started at once. */
@@ -532,7 +536,7 @@ export class WorkerLife {
   }
 
   #noteRoom(): void {
-    if (this.#options.isOpen() && !this.#loneRun.isExclusive) this.#fill();
+    if (this.#options.isOpen() && this.#loneRun.mayFill) this.#fill();
     this.exchange.poke();
     this.#look();
   }

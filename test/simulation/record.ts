@@ -90,6 +90,7 @@ export class Record {
         untilMs,
       });
       if (group !== null) this.#judgeLimit(group);
+      this.say(`claimed ${this.#nameOf(id)} ${node.name}`);
     }
   }
 
@@ -163,7 +164,7 @@ export class Record {
       if (job === null) continue;
       if (!['completed', 'buried', 'cancelled'].includes(job.status))
         this.violate(
-          `job ${id} (${job.name}, queue ${job.queue}) is still ${job.status}: ${job.reason ?? ''}`,
+          `job ${id} (${job.name}, queue ${job.queue}) is still ${job.status}, held by ${job.workerId ?? 'nobody'}, ${job.started ? 'started' : 'not started'}: ${job.reason ?? ''} ${this.#nameOf(id)}`,
         );
       const charged = this.#charged.get(id)?.size ?? 0;
       if (job.attempts !== charged)
