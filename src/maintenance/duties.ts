@@ -6,6 +6,7 @@
  * A failed round is logged (one that goes on failing now and then) and tried again at its next turn; one duty that fails never keeps the others from theirs.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { withDeadline } from '../internal/deadline.js';
 import { isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import { OutageLog } from '../internal/outage-log.js';
@@ -87,8 +88,17 @@ export class Duties extends Service {
     return Promise.resolve();
   }
 
-  protected override async doStop(): Promise<void> {
+  /** With storage that no longer answers a round may not end: after the time given it is left to itself. */
+  protected override async doStop({ deadlineMs }: { readonly deadlineMs: number }): Promise<void> {
     this.#stopping.abort();
+    try {
+      await withDeadline(this.#handBack(), { ms: deadlineMs, name: 'end of the duties' });
+    } catch (error) {
+      this.#options.logger.warn('the duties did not end in time and lapse by theirs', { error });
+    }
+  }
+
+  async #handBack(): Promise<void> {
     await this.#rounds;
     for (const name of ['rescue', 'reap', 'release', 'clean']) {
       try {
