@@ -54,6 +54,11 @@ export const errorCodes = {
     meaning: 'A lift that was to bring an input of an earlier version up to that of the code threw an error.',
     fix: 'Correct the function of the list "upcast" that the message names; the job is retried as after any failure.',
   },
+  'browser-call-failed': {
+    retryable: true,
+    meaning: 'Chrome refused what it was asked to do, or the page it was asked of is gone.',
+    fix: 'Read the reason in the message; where a page has crashed or was closed, the job is retried in a fresh one.',
+  },
   'result-invalid': {
     retryable: false,
     meaning: 'What a handler returned does not fit the output schema of its job.',

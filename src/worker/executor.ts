@@ -17,6 +17,7 @@ import { storedText } from '../internal/stored-text.js';
 import type { Settlement } from '../storage/settlement.js';
 import type { Attempt } from './attempt.js';
 import { AttemptContext, type ContextPorts } from './attempt-context.js';
+import type { LaneContext } from './lanes/lane.js';
 
 const maxReasonBytes = 8 * 1024;
 
@@ -49,10 +50,10 @@ export class Executor {
   }
 
   /** Never rejects. Null: the lease is lost and nothing is to be settled. */
-  async run(attempt: Attempt): Promise<Settlement | null> {
+  async run(attempt: Attempt, added?: LaneContext): Promise<Settlement | null> {
     const known = versionOf(attempt.definition);
     if (attempt.job.version > known) return this.#putBackNewer(attempt, known);
-    const ending = await this.#runHandler(attempt);
+    const ending = await this.#runHandler(attempt, added);
     const settled =
       attempt.settledWithin === null ? null : await this.settledWithin(attempt, ending.failure !== null);
     return settled ?? this.settlementFor(attempt, ending);
@@ -93,13 +94,14 @@ export class Executor {
     return this.settlementFor(attempt, endingOfAbort(attempt, attempt.signal.reason));
   }
 
-  async #runHandler(attempt: Attempt): Promise<Ending> {
+  async #runHandler(attempt: Attempt, added?: LaneContext): Promise<Ending> {
     const { job, definition } = attempt;
     let context: AttemptContext | null = null;
     try {
       const decoded = decodeInput(definition, job.payload, job.version);
       const input = decoded instanceof Promise ? await decoded : decoded;
       context = new AttemptContext(attempt, input, this.#options.ports);
+      if (added !== undefined) Object.assign(context, added);
       const value = await definition.run(context as never);
       if (isOutcome(value)) return endingOfOutcome(value);
       const encoded = encodeOutput(definition, value, this.#options.maxPayloadBytes);

@@ -8,6 +8,7 @@ import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { AdminState } from '../storage/worker-record.js';
 import { Admission } from './admission/admission.js';
 import type { Attempt } from './attempt.js';
+import type { ContextPorts } from './attempt-context.js';
 import { AttemptLog } from './attempt-log.js';
 import { Buffer, type BufferedJob } from './buffer.js';
 import { BufferDepth } from './buffer-depth.js';
@@ -18,7 +19,7 @@ import type { KnownQueues } from './claims/known-queues.js';
 import type { Room } from './claims/queue-order.js';
 import { inlineRoom, laneRoom } from './claims/rooms.js';
 import { ExchangeLoop } from './exchange-loop.js';
-import { Executor } from './executor.js';
+import { Executor, type ExecutorOptions } from './executor.js';
 import type { WorkerHost } from './host.js';
 import type { Membership } from './join/join.js';
 import { inlineLane, laneReport } from './lane-reports.js';
@@ -89,6 +90,7 @@ export class WorkerLife {
   readonly #outbox = new Outbox();
   readonly #depth: BufferDepth;
   readonly #log: AttemptLog;
+  readonly #executor: Executor;
   readonly #loneRun: LoneRun;
   readonly #pulse: LoopPulse;
   readonly #standby: StandbyGate;
@@ -107,7 +109,9 @@ export class WorkerLife {
     this.#depth = new BufferDepth(options.inlineWidth);
     this.#log = new AttemptLog(options.membership.storage, host.logger);
     this.#admission = this.#createAdmission();
-    const ports = this.#lanePorts();
+    const context = this.#contextPorts();
+    this.#executor = new Executor({ ...this.#executorFacts(), ports: context });
+    const ports = this.#lanePorts(context);
     this.#lanes = options.laneSources.map((source) => new LaneGroup(source.kind, source.create(ports)));
     this.runner = this.#createRunner(ports);
     const { plan, knownQueues } = this.#createPlan();
@@ -222,27 +226,40 @@ export class WorkerLife {
     this.#putBack(unstarted, reason);
   }
 
-  #lanePorts(): LanePorts {
-    const { host, membership, identity } = this.#options;
+  #contextPorts(): ContextPorts {
+    const { host, membership } = this.#options;
     const { storage } = membership;
     return {
-      context: {
-        log: (line) => this.#log.add(line),
-        dispatch: membership.dispatch,
-        renew: (attempt) => this.#renewNow(attempt),
-        settleIn: async (tx, settlement) => (await storage.within(tx)).settle(settlement),
-        settleInSync: (tx, settlement) => storage.withinSync(tx).settle(settlement),
-        wasSettled: async ({ job }) => (await storage.endings([job.id]))[0]?.status === 'completed',
-        maxPayloadBytes: host.settings.maxPayloadBytes,
-        logger: host.logger,
-      },
-      enqueue: (jobs) => storage.enqueue(jobs),
+      log: (line) => this.#log.add(line),
+      dispatch: membership.dispatch,
+      renew: (attempt) => this.#renewNow(attempt),
+      settleIn: async (tx, settlement) => (await storage.within(tx)).settle(settlement),
+      settleInSync: (tx, settlement) => storage.withinSync(tx).settle(settlement),
+      wasSettled: async ({ job }) => (await storage.endings([job.id]))[0]?.status === 'completed',
+      maxPayloadBytes: host.settings.maxPayloadBytes,
+      logger: host.logger,
+    };
+  }
+
+  #executorFacts(): Omit<ExecutorOptions, 'ports'> {
+    const { host, identity } = this.#options;
+    return {
       workerId: identity.id,
       maxPayloadBytes: host.settings.maxPayloadBytes,
-      killGraceMs: host.settings.killGraceMs,
-      logger: host.logger,
       random: host.random ?? Math.random,
       now: () => Math.round(Date.now() + this.#clockSkewMs),
+    };
+  }
+
+  #lanePorts(context: ContextPorts): LanePorts {
+    const { host, membership } = this.#options;
+    return {
+      ...this.#executorFacts(),
+      context,
+      run: (attempt, added) => this.#executor.run(attempt, added),
+      enqueue: (jobs) => membership.storage.enqueue(jobs),
+      killGraceMs: host.settings.killGraceMs,
+      logger: host.logger,
       onChange: () => this.#noteRoom(),
     };
   }
@@ -270,7 +287,7 @@ export class WorkerLife {
       cap: this.#options.cap,
       lanes: this.#lanes,
       definitions: host.definitions,
-      executor: new Executor({ ports: ports.context, ...ports }),
+      executor: this.#executor,
       storage: membership.storage,
       log: this.#log,
       onStart: (attempt) => this.#started(attempt),

@@ -95,6 +95,7 @@ export class LaneBench implements AsyncDisposable {
     const say = (message: string): void => void this.said.push(message);
     const logger = { debug: say, info: say, warn: say, error: say };
     return {
+      run: () => Promise.reject(new Error('a process runs its handlers itself')),
       context: {
         log: (line) => void this.lines.push(line),
         dispatch: () => Promise.reject(new Error('a lane enqueues')),

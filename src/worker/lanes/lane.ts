@@ -84,10 +84,18 @@ export interface Lane {
   snapshot(): LaneSnapshot;
 }
 
+/** Members of a handler's context that exist in this kind of lane only. */
+export type LaneContext = Readonly<Record<string, unknown>>;
+
 /** What a lane has of its worker. */
 export interface LanePorts {
   /** For contexts: log, dispatch, renew and settle, in the name of an attempt. */
   readonly context: ContextPorts;
+  /**
+   * Runs the handler of an attempt in this process, with what the lane adds to its context; as `Executor.run`. Null: its
+   * lease is lost.
+   */
+  readonly run: (attempt: Attempt, added: LaneContext) => Promise<Settlement | null>;
   /** For dispatches that were prepared in a process of the lane. */
   readonly enqueue: (jobs: readonly NewJob[]) => Promise<EnqueueOutcome[]>;
   readonly workerId: string;

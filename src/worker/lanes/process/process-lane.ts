@@ -5,7 +5,7 @@
  *   idle ──run──▶ handed over ──taken up──▶ running ──ended──▶ idle
  *                    │ deadline                │ abort, then the grace · above its memory · dies
  *                    ▼                         ▼
- *                 killed: the job is refused   killed: the job is told as died   (both: a new child, see child-supervisor.ts)
+ *                 killed: the job is refused   killed: the job is told as died   (both: a new child, see lane-supervisor.ts)
  *
  * Every step has its deadline: the load of the module, the taking up of a job, the answer to an abort (the grace), the
  * farewell, the end after a kill. What misses it is killed with its whole group, and the reason says which one it was.
@@ -14,14 +14,15 @@
  * its child (a session of its own) is not ended with it.
  */
 import { formatDuration } from '../../../internal/duration.js';
+import type { ProcessEnd } from '../../../internal/group-process.js';
 import { setLongTimeout } from '../../../internal/long-timeout.js';
 import type { Settlement } from '../../../storage/settlement.js';
 import type { Attempt } from '../../attempt.js';
 import type { Lane, LaneEnding, LanePorts, LaneSnapshot, LaneState } from '../lane.js';
+import { LaneSupervisor } from '../lane-supervisor.js';
 import { answerCall } from './answer-call.js';
 import { checkUpMessage } from './check-message.js';
-import { type ChildEnd, LaneChildProcess } from './child-process.js';
-import { ChildSupervisor } from './child-supervisor.js';
+import { LaneChildProcess } from './child-process.js';
 import type { DownMessage, HelloMessage, JobMessage, LeaselessSettlement } from './messages.js';
 import { UsageWatch } from './usage-watch.js';
 
@@ -73,7 +74,7 @@ export class ProcessLane implements Lane {
   readonly number: number;
   readonly #options: ProcessLaneOptions;
   readonly #deadlines: LaneDeadlines;
-  readonly #supervisor: ChildSupervisor;
+  readonly #supervisor: LaneSupervisor<LaneChildProcess>;
   readonly #watch: UsageWatch;
   #isStopping = false;
   #running: Running | null = null;
@@ -88,11 +89,12 @@ export class ProcessLane implements Lane {
     this.#options = options;
     this.#deadlines = { ...defaultDeadlines, ...options.deadlines };
     this.#watch = new UsageWatch(maxMemoryBytes, (reason) => this.#supervisor.child?.kill(reason));
-    this.#supervisor = new ChildSupervisor({
+    this.#supervisor = new LaneSupervisor<LaneChildProcess>({
       name: `lane ${number}`,
       logger: ports.logger,
       random: ports.random,
       startMs: this.#deadlines.startMs,
+      firstDeed: 'loaded its module',
       spawn: () => this.#spawn(),
       onWell: ({ pid }) => {
         if (pid !== null) this.#watch.open(pid);
@@ -242,7 +244,7 @@ export class ProcessLane implements Lane {
   }
 
   /** Whether it was under a job. */
-  #childEnded({ exitCode, signal, reason, tail }: ChildEnd): boolean {
+  #childEnded({ exitCode, signal, reason, tail }: ProcessEnd): boolean {
     const running = this.#running;
     const usage = this.#watch.end();
     this.#watch.close();

@@ -1,5 +1,5 @@
 /**
- * Keeps one child of a process lane alive.
+ * Keeps the process of a lane alive: a child of ours, or a Chrome.
  *
  *   starting ──ready──▶ well ──ended──▶ starting (at once, when it died under a job)
  *      │ ended, or its deadline          └──▶ (after a wait, when it died by itself) starting
@@ -9,25 +9,35 @@
  *
  * The wait has full jitter. A child that never became ready is ended with its group and never handed out.
  */
-import { failuresBeforeQuarantine, laneRestartDelayMs } from '../../../core/lane-restarts.js';
-import { formatDuration } from '../../../internal/duration.js';
-import { describeFailure } from '../../../internal/failure.js';
-import type { Logger } from '../../../internal/logger.js';
-import { setLongTimeout } from '../../../internal/long-timeout.js';
-import { monotonicMs } from '../../monotonic.js';
-import type { ChildEnd, LaneChildProcess } from './child-process.js';
+import { failuresBeforeQuarantine, laneRestartDelayMs } from '../../core/lane-restarts.js';
+import { formatDuration } from '../../internal/duration.js';
+import { describeFailure } from '../../internal/failure.js';
+import type { ProcessEnd } from '../../internal/group-process.js';
+import type { Logger } from '../../internal/logger.js';
+import { setLongTimeout } from '../../internal/long-timeout.js';
+import { monotonicMs } from '../monotonic.js';
 
-export interface SupervisorOptions {
+/** A process that a lane has. */
+export interface LaneProcess {
+  readonly pid: number | null;
+  readonly ended: Promise<ProcessEnd>;
+  /** Kills its whole group at once. */
+  kill(reason: string): void;
+}
+
+export interface SupervisorOptions<Child extends LaneProcess> {
   /** For the log: `lane 1`. */
   readonly name: string;
   readonly logger: Logger;
   readonly random: () => number;
   readonly startMs: number;
-  /** Spawns a child and greets it. */
-  readonly spawn: () => LaneChildProcess;
-  readonly onWell: (child: LaneChildProcess) => void;
+  /** Spawns a child and greets it; a rejection counts as a child that did not start. */
+  readonly spawn: () => Child | Promise<Child>;
+  /** What one that is not ready in time had not done: `loaded its module`. */
+  readonly firstDeed: string;
+  readonly onWell: (child: Child) => void;
   /** Says whether it died under a job, which is then to blame, and not the lane. */
-  readonly onEnd: (end: ChildEnd) => boolean;
+  readonly onEnd: (end: ProcessEnd) => boolean;
   readonly onChange: () => void;
 }
 
@@ -36,18 +46,18 @@ export type SupervisorState = 'starting' | 'well' | 'quarantined' | 'stopped';
 /** A child that idled so long was well, whatever ended it. */
 const wellAfterMs = 10_000;
 
-export class ChildSupervisor {
-  readonly #options: SupervisorOptions;
+export class LaneSupervisor<Child extends LaneProcess> {
+  readonly #options: SupervisorOptions<Child>;
   readonly #stopping = new AbortController();
   #state: SupervisorState = 'stopped';
-  #child: LaneChildProcess | null = null;
+  #child: Child | null = null;
   #noteReady: (() => void) | null = null;
   #supervision: Promise<void> | null = null;
   #failures = 0;
   #restarts = 0;
   #note: string | null = null;
 
-  constructor(options: SupervisorOptions) {
+  constructor(options: SupervisorOptions<Child>) {
     this.#options = options;
   }
 
@@ -55,7 +65,7 @@ export class ChildSupervisor {
     return this.#state;
   }
 
-  get child(): LaneChildProcess | null {
+  get child(): Child | null {
     return this.#child;
   }
 
@@ -105,8 +115,9 @@ export class ChildSupervisor {
   /** From the spawn of a child until it is gone. */
   async #oneLife(): Promise<void> {
     const { spawn, onEnd } = this.#options;
-    const child = spawn();
+    const child = await spawn();
     this.#child = child;
+    if (this.#stopping.signal.aborted) child.kill('the worker stops');
     const readyAtMs = await this.#untilReady(child);
     const { exitCode, signal, reason, tail } = await child.ended;
     this.#child = null;
@@ -116,13 +127,13 @@ export class ChildSupervisor {
   }
 
   /** When it became ready, monotonic ms; null when it ended before. */
-  async #untilReady(child: LaneChildProcess): Promise<number | null> {
-    const { name, logger, startMs, onWell } = this.#options;
+  async #untilReady(child: Child): Promise<number | null> {
+    const { name, logger, startMs, firstDeed, onWell } = this.#options;
     const ready = new Promise<true>((resolve) => {
       this.#noteReady = () => resolve(true);
     });
     const deadline = setLongTimeout(
-      () => child.kill(`had not loaded its module within ${formatDuration(startMs)}`),
+      () => child.kill(`had not ${firstDeed} within ${formatDuration(startMs)}`),
       startMs,
     );
     const isReady = await Promise.race([ready, child.ended.then(() => false)]);

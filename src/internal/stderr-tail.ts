@@ -1,5 +1,5 @@
-import { printableBlock } from '../../../internal/printable.js';
-import { storedText } from '../../../internal/stored-text.js';
+import { printableBlock } from './printable.js';
+import { storedText } from './stored-text.js';
 
 const keptBytes = 8 * 1024;
 const shownBytes = 2 * 1024;
