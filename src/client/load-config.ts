@@ -36,12 +36,16 @@ export async function loadConfig(file: string): Promise<LoadedConfig> {
   return { ...parseConfig(config, file), file, folder: dirname(file) };
 }
 
-/** The module of a file, TypeScript included; rejects with what it met. */
-export async function importConfig(file: string): Promise<unknown> {
+/**
+ * The module of a file, TypeScript included; rejects with what it met. What is compiled is kept in a folder, by default in
+ * that for temporary files.
+ */
+export async function importConfig(file: string, cacheFolder: string | true = true): Promise<unknown> {
   // Most of the time that a command takes to start, so only where there is a config.
   const { createJiti } = await import('jiti');
   const jiti = createJiti(import.meta.url, {
     alias: { millrace: fileURLToPath(new URL('../index.js', import.meta.url)) },
+    fsCache: cacheFolder,
     interopDefault: true,
     moduleCache: true,
   });

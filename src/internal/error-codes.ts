@@ -54,6 +54,11 @@ export const errorCodes = {
     meaning: 'A lift that was to bring an input of an earlier version up to that of the code threw an error.',
     fix: 'Correct the function of the list "upcast" that the message names; the job is retried as after any failure.',
   },
+  'folder-unusable': {
+    retryable: false,
+    meaning: 'The folder for what lanes write for a while cannot be used.',
+    fix: 'Make the folder that the message names writable for this user alone, or set TMPDIR to another one.',
+  },
   'browser-call-failed': {
     retryable: true,
     meaning: 'Chrome refused what it was asked to do, or the page it was asked of is gone.',

@@ -24,6 +24,7 @@ import { aborted } from '../internal/aborted.js';
 import { withDeadline } from '../internal/deadline.js';
 import { hasErrorCode, MillraceError } from '../internal/errors.js';
 import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
+import { sweepOwnedFolders } from '../internal/owned-folder.js';
 import { servedQueues } from '../internal/queue-selection.js';
 import { Service, type StopOptions } from '../internal/service.js';
 import type { AdminState } from '../storage/worker-record.js';
@@ -219,6 +220,7 @@ export class Worker extends Service {
   async #begin(parts: LifeParts, signal: AbortSignal): Promise<void> {
     const { join, lifecycle, lanes } = parts;
     const { logger, events } = this.#host;
+    void sweepOwnedFolders({ logger });
     const { isShared } = await join.open(signal);
     this.#slot = isShared ? slotIn(this.#options.stateDir, { incarnation: this.incarnation, logger }) : null;
     const identity = { ...this.#identity(lanes), id: this.#slot?.id ?? this.#id };

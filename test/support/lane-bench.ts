@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { RunnableJob } from '../../src/client/job-definition.js';
+import type { Logger } from '../../src/internal/logger.js';
 import { uuidv7 } from '../../src/internal/uuid.js';
 import { version } from '../../src/internal/version.js';
 import type { ClaimedJob } from '../../src/storage/claimed-job.js';
@@ -10,6 +12,7 @@ import { type AbortCause, Attempt } from '../../src/worker/attempt.js';
 import type { LaneEnding, LanePorts } from '../../src/worker/lanes/lane.js';
 import { laneExecArgv } from '../../src/worker/lanes/process/exec-argv.js';
 import { laneFile } from '../../src/worker/lanes/process/lane-file.js';
+import { LaneFolders } from '../../src/worker/lanes/process/lane-folders.js';
 import { type LaneDeadlines, ProcessLane } from '../../src/worker/lanes/process/process-lane.js';
 import { monotonicMs } from '../../src/worker/monotonic.js';
 import { waitFor } from './wait-for.js';
@@ -24,6 +27,8 @@ export interface LaneBenchOptions {
   readonly module?: string;
   readonly names?: readonly string[];
   readonly version?: string;
+  /** Where its folders are. */
+  readonly folders?: string;
 }
 
 /** One real process lane with a real child, and what it tells its worker. */
@@ -33,6 +38,7 @@ export class LaneBench implements AsyncDisposable {
   readonly enqueued: NewJob[] = [];
   readonly stderr: Buffer[] = [];
   readonly lane: ProcessLane;
+  readonly folders: LaneFolders;
   readonly pids = new Set<number>();
   renewed = 0;
   isHeld = true;
@@ -42,17 +48,22 @@ export class LaneBench implements AsyncDisposable {
     const { maxMemoryBytes = 512 * megabyte, deadlines = {}, killGraceMs = 300 } = options;
     const file = laneFile();
     if (file === null) throw new Error('the built program of a lane is missing: npm run build');
+    const { folders: root } = options;
+    const logger = this.#logger;
+    this.folders = new LaneFolders({ logger, size: 1, ...(root === undefined ? {} : { root }) });
     this.lane = new ProcessLane({
       number: 1,
       ports: this.#ports(killGraceMs),
       file,
       execArgv: laneExecArgv([], maxMemoryBytes),
+      folders: this.folders,
       hello: {
         version: options.version ?? version,
         module: options.module ?? module,
         names: options.names ?? ['act'],
         database: null,
         settings: null,
+        cacheFolder: tmpdir(),
       },
       maxMemoryBytes,
       onStderr: (chunk) => this.stderr.push(chunk),
@@ -91,9 +102,13 @@ export class LaneBench implements AsyncDisposable {
     await this.lane.stop({ deadlineMs: 5_000 });
   }
 
-  #ports(killGraceMs: number): LanePorts {
+  get #logger(): Logger {
     const say = (message: string): void => void this.said.push(message);
-    const logger = { debug: say, info: say, warn: say, error: say };
+    return { debug: say, info: say, warn: say, error: say };
+  }
+
+  #ports(killGraceMs: number): LanePorts {
+    const logger = this.#logger;
     return {
       run: () => Promise.reject(new Error('a process runs its handlers itself')),
       context: {

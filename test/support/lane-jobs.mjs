@@ -1,6 +1,8 @@
 /* The jobs of the tests of process lanes: each does what its input says. */
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineJob, NonRetriable } from 'millrace';
 import { inUserTransaction } from './lane-user-database.mjs';
@@ -36,6 +38,12 @@ const acts = {
       kept.push(Buffer.alloc(32 * megabyte, 1));
       await delay(5);
     }
+  },
+  'write-temp': async ({ input, log }) => {
+    writeFileSync(join(tmpdir(), 'left-behind'), 'x');
+    log.info(tmpdir(), { lanePid: process.pid });
+    await acts[input.after]?.({ input, log });
+    return tmpdir();
   },
   big: ({ input }) => 'x'.repeat(input.bytes),
   wait: async ({ input, signal, log }) => {

@@ -32,7 +32,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../../internal/logger.js';
-import { isProvenOver, type ProcessStamp, stampOf } from './process-stamp.js';
+import { isProvenOver, type ProcessStamp, stampOf } from '../../internal/process-stamp.js';
 
 export interface Slot {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isProvenOver, stampOf } from '../../../src/worker/identity/process-stamp.js';
+import { isProvenOver, stampOf } from '../../../src/internal/process-stamp.js';
 import { type Slot, takeSlot } from '../../../src/worker/identity/slot.js';
 import { tempDir } from '../../support/temp.js';
 

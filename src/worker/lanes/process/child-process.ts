@@ -8,12 +8,15 @@
 import type { Duplex } from 'node:stream';
 import { GroupProcess, type ProcessEnd } from '../../../internal/group-process.js';
 import { encodeFrame, FrameReader } from './frames.js';
+import type { ChildFolder } from './lane-folders.js';
 import type { DownMessage } from './messages.js';
 
 export interface ChildOptions {
   readonly file: string;
   readonly execArgv: readonly string[];
   readonly env: Readonly<NodeJS.ProcessEnv>;
+  /** Its TMPDIR; null: that of this process. */
+  readonly folder: ChildFolder | null;
   readonly onMessage: (message: unknown) => void;
   /** What it writes to stderr, as it comes. */
   readonly onStderr: (chunk: Buffer) => void;
@@ -22,14 +25,15 @@ export interface ChildOptions {
 }
 
 export class LaneChildProcess {
+  readonly folder: ChildFolder | null;
   readonly #process: GroupProcess;
   readonly #pipe: Duplex;
 
-  constructor({ file, execArgv, env, onMessage, onStderr, reapMs }: ChildOptions) {
+  constructor({ file, execArgv, env, folder, onMessage, onStderr, reapMs }: ChildOptions) {
     this.#process = new GroupProcess({
       file: process.execPath,
       args: [...execArgv, file],
-      env,
+      env: folder === null ? env : { ...env, TMPDIR: folder.path },
       stdout: 'inherit',
       pipes: 2,
       onStderr,
@@ -38,6 +42,9 @@ export class LaneChildProcess {
     });
     const [pipe, guard] = this.#process.pipes as [Duplex, Duplex];
     this.#pipe = pipe;
+    this.folder = folder;
+    if (this.pid !== null) folder?.noteUser(this.pid);
+    void this.ended.then(() => folder?.childEnded(this.#process.hasExited));
     this.#read(onMessage);
     guard.resume();
   }

@@ -43,6 +43,8 @@ export interface HelloMessage {
   /** For a config: where its jobs are kept, and the settings in force. */
   readonly database: string | null;
   readonly settings: SettingValues | null;
+  /** Where compiled configs are kept: the child's own folder goes with it. */
+  readonly cacheFolder: string;
 }
 
 export interface RunMessage {
@@ -50,6 +52,8 @@ export interface RunMessage {
   /** Counts up; what a handler still says after its end is told from the next one's by it. */
   readonly run: number;
   readonly job: ClaimedJob;
+  /** The folder of this job alone, made by the child and wiped by the worker; null: there is none to be had. */
+  readonly folder: string | null;
   /** Database clock minus this machine's. */
   readonly skewMs: number;
 }

@@ -1,7 +1,10 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { SettingValues } from '../../../internal/settings.js';
 import { version } from '../../../internal/version.js';
 import type { Lane, LanePorts, LaneSource } from '../lane.js';
 import { laneExecArgv } from './exec-argv.js';
+import { LaneFolders } from './lane-folders.js';
 import { type LaneDeadlines, ProcessLane } from './process-lane.js';
 
 export interface ProcessLaneSourceOptions {
@@ -27,13 +30,15 @@ export function processLaneSource(options: ProcessLaneSourceOptions): LaneSource
   const { size, file, module, names, maxMemoryBytes, database, settings, deadlines } = options;
   const execArgv = laneExecArgv(process.execArgv, maxMemoryBytes);
   const onStderr = options.onStderr ?? ((chunk: Buffer) => void process.stderr.write(chunk));
-  const hello = { version, module, names, database, settings };
-  const lane = (number: number, ports: LanePorts): Lane =>
+  const cacheFolder = join(tmpdir(), 'jiti');
+  const hello = { version, module, names, database, settings, cacheFolder };
+  const lane = (number: number, ports: LanePorts, folders: LaneFolders): Lane =>
     new ProcessLane({
       number,
       ports,
       file,
       execArgv,
+      folders,
       hello,
       maxMemoryBytes,
       onStderr,
@@ -41,6 +46,9 @@ export function processLaneSource(options: ProcessLaneSourceOptions): LaneSource
     });
   return {
     kind: 'process',
-    create: (ports) => Array.from({ length: size }, (_, index) => lane(index + 1, ports)),
+    create(ports) {
+      const folders = new LaneFolders({ logger: ports.logger, size });
+      return Array.from({ length: size }, (_, index) => lane(index + 1, ports, folders));
+    },
   };
 }

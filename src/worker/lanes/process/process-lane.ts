@@ -23,6 +23,7 @@ import { LaneSupervisor } from '../lane-supervisor.js';
 import { answerCall } from './answer-call.js';
 import { checkUpMessage } from './check-message.js';
 import { LaneChildProcess } from './child-process.js';
+import type { LaneFolders } from './lane-folders.js';
 import type { DownMessage, HelloMessage, JobMessage, LeaselessSettlement } from './messages.js';
 import { UsageWatch } from './usage-watch.js';
 
@@ -32,6 +33,7 @@ export interface ProcessLaneOptions {
   /** The built program of the child. */
   readonly file: string;
   readonly execArgv: readonly string[];
+  readonly folders: LaneFolders;
   readonly hello: Omit<HelloMessage, 'type' | 'lane' | 'workerId' | 'maxPayloadBytes'>;
   readonly maxMemoryBytes: number;
   /** Takes what the child writes to stderr. */
@@ -132,7 +134,13 @@ export class ProcessLane implements Lane {
       this.#watch.begin();
       this.#options.ports.onChange();
       const skewMs = Math.round(this.#options.ports.now() - startedAtMs);
-      this.#send(child, { type: 'run', run, job: attempt.job, skewMs });
+      this.#send(child, {
+        type: 'run',
+        run,
+        job: attempt.job,
+        folder: child.folder?.ofJob(run) ?? null,
+        skewMs,
+      });
       if (attempt.abortCause !== null) this.abort(attempt);
     });
   }
@@ -154,6 +162,7 @@ export class ProcessLane implements Lane {
     else child?.kill('the worker stops');
     this.#options.ports.onChange();
     await this.#supervisor.stop(Math.min(deadlineMs, this.#deadlines.farewellMs));
+    await this.#options.folders.leave(this.number);
   }
 
   snapshot(): LaneSnapshot {
@@ -172,13 +181,14 @@ export class ProcessLane implements Lane {
     };
   }
 
-  #spawn(): LaneChildProcess {
-    const { file, execArgv, onStderr, hello, ports } = this.#options;
+  async #spawn(): Promise<LaneChildProcess> {
+    const { file, execArgv, folders, onStderr, hello, ports } = this.#options;
     const { workerId, maxPayloadBytes } = ports;
     const child: LaneChildProcess = new LaneChildProcess({
       file,
       execArgv,
       env: process.env,
+      folder: await folders.forChild(this.number),
       onMessage: (message) => this.#take(child, message),
       onStderr,
       reapMs: this.#deadlines.reapMs,
@@ -225,6 +235,7 @@ export class ProcessLane implements Lane {
         break;
       case 'ended':
         attempt.isSettled ||= message.isSettled;
+        running.child.folder?.jobEnded(running.run);
         this.#end(running, {
           kind: 'settled',
           // A lease that was lost meanwhile has nothing to be settled.

@@ -3,6 +3,7 @@
  * progress, renewals and dispatches go to the worker; `settleIn` uses this process's own storage, since the transaction is
  * a connection of this process.
  */
+import { mkdirSync } from 'node:fs';
 import type { OfferedClient } from '../../../../client/lane-child.js';
 import { isMillraceError, MillraceError } from '../../../../internal/errors.js';
 import { describeFailure } from '../../../../internal/failure.js';
@@ -29,6 +30,8 @@ export class LaneJobs {
   readonly #client: OfferedClient;
   readonly #hello: HelloMessage;
   readonly #line: ParentLine;
+  /** That of this process. */
+  readonly #folder = process.env['TMPDIR'];
   #running: { readonly run: number; readonly attempt: Attempt } | null = null;
 
   constructor(client: OfferedClient, hello: HelloMessage, line: ParentLine) {
@@ -37,7 +40,7 @@ export class LaneJobs {
     this.#line = line;
   }
 
-  run({ run, job, skewMs }: RunMessage): void {
+  run({ run, job, folder, skewMs }: RunMessage): void {
     const definition = this.#client.jobs.get(job.name);
     this.#line.send({ type: 'started', run });
     if (definition === undefined) {
@@ -47,6 +50,7 @@ export class LaneJobs {
     const now = monotonicMs();
     const attempt = new Attempt(job, definition, { claimedAtMs: now, startedAtMs: now });
     this.#running = { run, attempt };
+    if (folder !== null) this.#enter(folder);
     void this.#execute(run, attempt, skewMs);
   }
 
@@ -66,9 +70,25 @@ export class LaneJobs {
     });
     const settlement = await executor.run(attempt);
     this.#running = null;
+    this.#leave();
     const leaseless = settlement === null ? null : withoutLease(settlement);
     const { isSettled } = attempt;
     this.#line.send({ type: 'ended', run, settlement: leaseless, isSettled, usage: usage.end() });
+  }
+
+  /** What it and its own children write for a while goes there; a full disk leaves it the folder of its lane. */
+  #enter(folder: string): void {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      process.env['TMPDIR'] = folder;
+    } catch {
+      // As said: the job may well need no folder.
+    }
+  }
+
+  #leave(): void {
+    if (this.#folder === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = this.#folder;
   }
 
   #refuse(run: number, reason: string): void {

@@ -32,7 +32,7 @@ export async function loadModule(hello: HelloMessage): Promise<OfferedClient> {
   });
   const file = fileURLToPath(hello.module);
   // A module that awaits the start of its worker is never through: it need not be.
-  const loaded = importModule(file).then(async (module) => {
+  const loaded = importModule(file, hello.cacheFolder).then(async (module) => {
     const found = offers.findLast(fits);
     if (found !== undefined) return found;
     offerConfig(module, hello, file);
@@ -59,15 +59,15 @@ function offerConfig(module: unknown, { database, settings }: HelloMessage, file
 }
 
 /** A config as the commands load it; other TypeScript by the loader that this process was given, else in the same way. */
-async function importModule(file: string): Promise<unknown> {
+async function importModule(file: string, cacheFolder: string): Promise<unknown> {
   const isOfCommands = configName.test(basename(file)) || (typescript.test(file) && !hasLoader());
-  if (isOfCommands) return await importConfig(file);
+  if (isOfCommands) return await importConfig(file, cacheFolder);
   try {
     return await import(file);
   } catch (error) {
     const { code } = error as { code?: unknown };
     if (code !== 'ERR_UNKNOWN_FILE_EXTENSION' && code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    return await importConfig(file);
+    return await importConfig(file, cacheFolder);
   }
 }
 

@@ -28,14 +28,21 @@ export function stampOf(pid: number): ProcessStamp {
  * or in another container. Where the system tells of no boots, a pid that is gone on a host of the same name is proof.
  */
 export function isProvenOver(stamp: ProcessStamp, here = stampOf(process.pid)): boolean {
-  const isOurs =
-    here.bootId === null
-      ? stamp.bootId === null && stamp.host === here.host
-      : stamp.bootId === here.bootId && stamp.pidNamespace === here.pidNamespace;
-  if (!isOurs) return false;
+  if (!isFromHere(stamp, here)) return false;
   if (!exists(stamp.pid)) return true;
   const startTime = startTimeOf(stamp.pid);
   return startTime !== null && stamp.startTime !== null && startTime !== stamp.startTime;
+}
+
+/** Whether its pid is proven to be that process still, so that a signal to it meets nobody else. */
+export function isProvenAlive(stamp: ProcessStamp, here = stampOf(process.pid)): boolean {
+  return isFromHere(stamp, here) && stamp.startTime !== null && startTimeOf(stamp.pid) === stamp.startTime;
+}
+
+function isFromHere(stamp: ProcessStamp, here: ProcessStamp): boolean {
+  return here.bootId === null
+    ? stamp.bootId === null && stamp.host === here.host
+    : stamp.bootId === here.bootId && stamp.pidNamespace === here.pidNamespace;
 }
 
 function exists(pid: number): boolean {
