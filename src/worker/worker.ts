@@ -33,6 +33,7 @@ import { type Slot, slotIn } from './identity/slot.js';
 import type { Join, Membership } from './join/join.js';
 import { StorageJoin } from './join/storage-join.js';
 import { type LanePlan, planLanes } from './lanes/plan-lanes.js';
+import { WorkerLife } from './life/worker-life.js';
 import { Lifecycle } from './lifecycle.js';
 import { blankStatus, type WorkerIdentity } from './link/link.js';
 import { LinkLoss, type LinkPart } from './link-loss.js';
@@ -45,7 +46,6 @@ import { type RunBounds, unbounded } from './run-bounds.js';
 import { SettledCounts } from './settled-counts.js';
 import { UsageMeter } from './usage-meter.js';
 import { LoopPulse } from './watchdog/loop-pulse.js';
-import { WorkerLife } from './worker-life.js';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './worker-options.js';
 
 export interface WorkerStopOptions extends StopOptions {
