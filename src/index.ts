@@ -5,6 +5,12 @@ export type {
   RevokeOutcome,
   TokenListing,
 } from './client/access-tokens.js';
+export type {
+  BrowserJobContext,
+  BrowserMembers,
+  CdpCallOptions,
+  CdpClient,
+} from './client/browser-job.js';
 export type { BulkEditOptions, BulkOptions, BulkReport } from './client/bulk-control.js';
 export type {
   ControlKind,

@@ -6,6 +6,7 @@ export const workerSettingNames: readonly SettingName[] = [
   'queue',
   'concurrency',
   'processLanes',
+  'browserLanes',
   'labels',
   'maxExecutionTime',
   'stopTimeout',

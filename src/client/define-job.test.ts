@@ -69,7 +69,9 @@ describe('defineJob', () => {
     expect(code).toBe('option-invalid');
     expect(problems).toHaveLength(10);
     expect(String(problems)).toMatch(/no option "quue". Did you mean "queue"\?/);
-    expect(String(problems)).toMatch(/option "lane": expected 'inline' or 'process', got "thread"/);
+    expect(String(problems)).toMatch(
+      /option "lane": expected one of 'inline', 'process', 'browser', got "thread"/,
+    );
     expect(String(problems)).toMatch(/"unique.on"/);
     expect(String(problems)).toMatch(/contradict/);
   });

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { resolveBackoff } from '../core/backoff.js';
-import { defaultLane, parseJobLane } from '../core/job-lane.js';
+import { defaultLane, type JobLane, parseJobLane } from '../core/job-lane.js';
 import { parseJobName } from '../core/job-name.js';
 import { parseTags } from '../core/job-tags.js';
 import { defaultPriority, parsePriority } from '../core/priority.js';
@@ -50,6 +50,14 @@ const noLifts: readonly Upcast[] = Object.freeze([]);
 /** A node timer's resolution and a database's round trip make less meaningless. */
 const shortestTimeoutMs = 1;
 
+/** Of a job whose types are given and not worked out. */
+type TypedJobOptions<Input, Output, Lane extends JobLane> = JobOptionsWithoutSchema<
+  Input,
+  StandardSchemaV1<unknown, Output>,
+  Output | Outcome | Promise<Output | Outcome>,
+  Lane
+>;
+
 /**
  * Defines a kind of job. With an `input` schema the types follow from it; without one, give them as
  * `defineJob<Input>` or by the type of the handler's context.
@@ -69,9 +77,10 @@ export function defineJob<
   In extends StandardSchemaV1,
   Out extends StandardSchemaV1 | undefined,
   Result extends HandlerResult<Out>,
+  Lane extends JobLane = 'inline',
 >(
   name: Name,
-  options: JobOptionsWithSchema<In, Out, Result>,
+  options: JobOptionsWithSchema<In, Out, Result, Lane>,
 ): JobDefinition<
   Name,
   StandardSchemaV1.InferInput<In>,
@@ -83,17 +92,18 @@ export function defineJob<
   Input,
   Out extends StandardSchemaV1 | undefined,
   Result extends HandlerResult<Out>,
+  Lane extends JobLane = 'inline',
 >(
   name: Name,
-  options: JobOptionsWithoutSchema<Input, Out, Result>,
+  options: JobOptionsWithoutSchema<Input, Out, Result, Lane>,
 ): JobDefinition<Name, Input, Input, OutputOf<Out, Result>>;
 export function defineJob<Input, Output = unknown>(
   name: string,
-  options: JobOptionsWithoutSchema<
-    Input,
-    StandardSchemaV1<unknown, Output>,
-    Output | Outcome | Promise<Output | Outcome>
-  >,
+  options: TypedJobOptions<Input, Output, 'browser'> & { readonly lane: 'browser' },
+): JobDefinition<string, Input, Input, Output>;
+export function defineJob<Input, Output = unknown>(
+  name: string,
+  options: TypedJobOptions<Input, Output, Exclude<JobLane, 'browser'>>,
 ): JobDefinition<string, Input, Input, Output>;
 export function defineJob(name: string, options: object = {}): JobDefinition {
   const jobName = parseJobName(name);

@@ -3,14 +3,14 @@ import type { Backoff } from '../core/backoff.js';
 import type { JobLane } from '../core/job-lane.js';
 import type { Priority } from '../core/priority.js';
 import type { Duration } from '../internal/duration.js';
-import type { JobContext } from './job-context.js';
+import type { ContextIn } from './browser-job.js';
 import type { Upcast } from './job-definition.js';
 import type { LimitOption } from './limit-option.js';
 import type { Outcome } from './outcomes.js';
 import type { UniqueOption } from './unique-option.js';
 
 /** What holds for every job of a definition, unless its dispatch says otherwise. */
-export interface CommonJobOptions<Input> {
+export interface CommonJobOptions<Input, Lane extends JobLane = JobLane> {
   /** @default 'default' */
   readonly queue?: string | undefined;
   /** Words to find its jobs by, at most 10, each as a job name may be. @default none */
@@ -30,10 +30,11 @@ export interface CommonJobOptions<Input> {
   /** Time limit of one attempt. @default setting `maxExecutionTime`, 5 minutes */
   readonly timeout?: Duration | undefined;
   /**
-   * Where it runs: `inline` in the worker, or `process` in a child process, which a crash, a leak or an endless loop ends
-   * alone. For `process` the worker is told its module. @default 'inline'
+   * Where it runs: `inline` in the worker, `process` in a child process, which a crash, a leak or an endless loop ends
+   * alone, or `browser` in the worker beside a Chrome, with a page of its own there. For `process` the worker is told its
+   * module, for `browser` how many browser lanes it has. @default 'inline'
    */
-  readonly lane?: JobLane | undefined;
+  readonly lane?: Lane | undefined;
   /** At most one of the same at a time. @default false */
   readonly unique?: UniqueOption<Input> | undefined;
   /** How many of its group run at once: `{ group: 'smtp', max: 5 }`. @default none */
@@ -56,20 +57,25 @@ export type OutputOf<Out, Result> = [Out] extends [StandardSchemaV1]
   ? StandardSchemaV1.InferOutput<Out>
   : Exclude<Awaited<Result>, Outcome>;
 
-export interface JobOptionsWithSchema<In extends StandardSchemaV1, Out, Result>
-  extends CommonJobOptions<StandardSchemaV1.InferInput<In>> {
+export interface JobOptionsWithSchema<
+  In extends StandardSchemaV1,
+  Out,
+  Result,
+  Lane extends JobLane = 'inline',
+> extends CommonJobOptions<StandardSchemaV1.InferInput<In>, Lane> {
   /** What a dispatch takes, as any Standard Schema. Checked at dispatch and again before the handler runs. */
   readonly input: In;
   /** What the handler returns; checked before it is stored. */
   readonly output?: Out;
   /** The code of the job. Leave it out to declare a job that runs elsewhere. */
-  run?(context: JobContext<StandardSchemaV1.InferOutput<In>>): Result;
+  run?(context: ContextIn<Lane, StandardSchemaV1.InferOutput<In>>): Result;
 }
 
-export interface JobOptionsWithoutSchema<Input, Out, Result> extends CommonJobOptions<Input> {
+export interface JobOptionsWithoutSchema<Input, Out, Result, Lane extends JobLane = 'inline'>
+  extends CommonJobOptions<Input, Lane> {
   readonly input?: undefined;
   /** What the handler returns, as any Standard Schema; checked before it is stored. */
   readonly output?: Out;
   /** The code of the job. Leave it out to declare a job that runs elsewhere. */
-  run?(context: JobContext<Input>): Result;
+  run?(context: ContextIn<Lane, Input>): Result;
 }

@@ -507,13 +507,14 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────
   /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
   worker(options: WorkerOptions = {}): Worker {
-    const { queue: queues, concurrency, processLanes, labels, hubUrl: hub } = this.#core.settings;
+    const { settings } = this.#core;
+    const { queue: queues, concurrency, processLanes, browserLanes, labels, hubUrl: hub } = settings;
     const host = this.#workerHost();
     if (host.definitions.size === 0) {
       host.logger.warn('this worker knows no jobs, so it will run none: pass them as `jobs` to the client');
     }
     const worker = new Worker(host, {
-      ...{ queues, concurrency, processLanes, labels, hub, token: this.#core.settings.workerSecret },
+      ...{ queues, concurrency, processLanes, browserLanes, labels, hub, token: settings.workerSecret },
       ...options,
     });
     for (const known of this.#workers) if (known.deref() === undefined) this.#workers.delete(known);
@@ -606,6 +607,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       database: reopenable(this.#core),
       dispatch: this.#dispatchFromHandler,
       dispatchOver: (storage) => dispatchOver(this.#core, storage) as WorkerHost['dispatch'],
+      loadBrowserKind: async () => (await import('../browser/index.js')).browserKind,
       settings: workerSettings(this.#core.settings),
       version,
     };

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { type LaneSizing, lanesByCpu, sizeLanes } from './lane-sizing.js';
 
+const megabyte = 1024 ** 2;
 const base: LaneSizing = {
   cpuBudget: 8,
   laneCores: 4,
   maxLanes: 2,
   processLanes: 'auto',
   hasProcessJobs: true,
+  browserLanes: 0,
+  browserMemory: null,
   hasInlineJobs: true,
   concurrency: 10,
   maxConcurrent: null,
@@ -43,6 +46,27 @@ describe('the number of lanes', () => {
       'lanes: 3 (MAX_CONCURRENT); process 3, inline 0',
     ],
     [{ maxConcurrent: 1 }, 'lanes: 1 (MAX_CONCURRENT); process 1, inline 1'],
+    [
+      { browserLanes: 'auto', hasProcessJobs: false },
+      'lanes: browser 2 (cpu budget 8 ÷ 4 cores per lane, max 2); inline 10',
+    ],
+    [
+      {
+        browserLanes: 'auto',
+        hasProcessJobs: false,
+        browserMemory: { limitBytes: 2048 * megabyte, perLaneBytes: 700 * megabyte },
+      },
+      'lanes: browser 1 (cpu budget 8 ÷ 4 cores per lane, max 2; memory 2048 MB at 700 MB per lane lowers it from 2); inline 10',
+    ],
+    [{ browserLanes: 3, processLanes: 2 }, 'lanes: 2 (as asked for); browser 3 (as asked for); inline 10'],
+    [
+      { browserLanes: 2, processLanes: 2, maxConcurrent: 6 },
+      'lanes: 6 (MAX_CONCURRENT); process 2, browser 2, inline 2',
+    ],
+    [
+      { browserLanes: 4, hasProcessJobs: false, maxConcurrent: 2 },
+      'lanes: 2 (MAX_CONCURRENT); browser 2, inline 1',
+    ],
   ])('is told with its reason: %o', (given, text) => {
     expect(sizeLanes({ ...base, ...given }).text).toBe(text);
   });

@@ -202,7 +202,8 @@ function laneReason(
     const sentence = `Worker ${first.id} does not start it for now${others}: ${first.denied}.`;
     return { code: 'not-admitted', sentence };
   }
-  const why = first.ailment === undefined ? '.' : `: ${first.ailment}`;
+  const hint = first.kind === 'browser' ? '. Start one that has: "millrace work --browser-lanes=auto".' : '.';
+  const why = first.ailment === undefined ? hint : `: ${first.ailment}`;
   const sentence = `It runs in a ${first.kind} lane, and worker ${first.id} has none that takes work${others}${why}`;
   return { code: 'no-lane', sentence };
 }

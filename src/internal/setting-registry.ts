@@ -76,7 +76,7 @@ export const settings = Object.freeze({
     max: largestConcurrency,
     whole: true,
     meaning:
-      'How many jobs a worker runs at once over all its lanes, in place of the concurrency and of lanes reckoned by processors: process lanes that are asked for are filled first, inline gets the rest.',
+      'How many jobs a worker runs at once over all its lanes, in place of the concurrency and of lanes reckoned by processors: process and browser lanes that are asked for are filled first, inline gets the rest.',
   }),
   processLanes: numberOrWordSetting({
     env: 'MILLRACE_PROCESS_LANES',
@@ -87,6 +87,23 @@ export const settings = Object.freeze({
     whole: true,
     meaning:
       'How many child processes a worker runs jobs with lane "process" in, one job each. auto: by the CPU budget where a job asks for one, else none.',
+  }),
+  browserLanes: numberOrWordSetting({
+    env: 'MILLRACE_BROWSER_LANES',
+    default: 0,
+    word: 'auto',
+    min: 0,
+    max: 64,
+    whole: true,
+    meaning:
+      'How many Chromes a worker runs jobs with lane "browser" beside, one job each. auto: by the CPU budget and by memory.',
+  }),
+  chromePath: textSetting({
+    env: 'CHROME_PATH',
+    default: 'auto',
+    expected: 'the path of a Chrome or Chromium, or auto',
+    meaning:
+      'The Chrome of browser lanes. auto: headless shell, Chromium, Chrome or Edge on this machine, else the one of the npm package @sparticuz/chromium.',
   }),
   workerCpuBudget: numberOrWordSetting({
     env: 'WORKER_CPU_BUDGET',

@@ -31,6 +31,8 @@ describe('resolveSettings', () => {
       concurrency: 10,
       maxConcurrent: 'none',
       processLanes: 'auto',
+      browserLanes: 0,
+      chromePath: 'auto',
       workerCpuBudget: 'auto',
       workerLaneCores: 4,
       workerMaxMemory: 'auto',

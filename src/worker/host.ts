@@ -8,6 +8,7 @@ import type { Storage } from '../storage/storage.js';
 import type { WorkerStorage } from '../storage/worker-storage.js';
 import type { AdmissionSettings } from './admission/admission.js';
 import type { ContextPorts } from './attempt-context.js';
+import type { BrowserKind } from './lanes/browser-kind.js';
 import type { LaneSettings } from './lanes/plan-lanes.js';
 
 /** What a worker needs of the application that carries it. */
@@ -25,6 +26,8 @@ export interface WorkerHost {
   readonly dispatch: ContextPorts['dispatch'];
   /** The same, where jobs go another way than by `storage`. */
   readonly dispatchOver: (storage: Pick<WorkerStorage, 'enqueue' | 'within'>) => ContextPorts['dispatch'];
+  /** Loads what makes browser lanes, where a worker asks for some; without it there are none. */
+  readonly loadBrowserKind?: () => Promise<BrowserKind>;
   readonly settings: WorkerSettings;
   readonly version: string;
   /** Draws the jitter of retries, from 0 up to 1. @default Math.random */

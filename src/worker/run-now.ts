@@ -45,8 +45,15 @@ export function runnableHere(
   job: JobDefinition | string,
   runnable: RunnableJob | null | undefined,
 ): RunnableJob {
-  if (runnable !== null && runnable !== undefined) return runnable;
   const name = typeof job === 'string' ? job : job.name;
+  if (runnable?.lane === 'browser') {
+    throw new MillraceError(
+      'handler-not-inline',
+      `job "${name}" runs beside a Chrome, which a worker with browser lanes has: expected a job of another lane. Dispatch it`,
+      { details: { name } },
+    );
+  }
+  if (runnable !== null && runnable !== undefined) return runnable;
   throw new MillraceError(
     'handler-not-inline',
     `job "${name}" has no run function here, so it can't run now. Pass its whole definition, or dispatch it`,

@@ -43,6 +43,7 @@ test('options that are right are filled up', () => {
     duties: true,
     module: null,
     processLanes: 'auto',
+    browserLanes: 0,
     stateDir: null,
     recycleAfterJobs: null,
     labels: [],

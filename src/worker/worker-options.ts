@@ -32,6 +32,12 @@ export interface WorkerOptions {
   /** How many process lanes, 0 … 64, or `auto`: by the CPU budget where a job asks for one. @default MILLRACE_PROCESS_LANES, 'auto' */
   readonly processLanes?: LaneWish;
   /**
+   * How many browser lanes, each with a Chrome of its own, 0 … 64, or `auto`: by the CPU budget and by memory.
+   *
+   * @default MILLRACE_BROWSER_LANES, 0
+   */
+  readonly browserLanes?: LaneWish;
+  /**
    * A folder in which the worker keeps its id over restarts, so that one that crashed gets its jobs back at its next
    * start and not when their leases lapse. A folder may serve many workers. @default none: a new id for each object
    */
@@ -57,6 +63,7 @@ export interface ResolvedWorkerOptions {
   /** A `file:` address. */
   readonly module: string | null;
   readonly processLanes: LaneWish;
+  readonly browserLanes: LaneWish;
   readonly stateDir: string | null;
   /** Null: never. */
   readonly recycleAfterJobs: number | null;
@@ -75,6 +82,7 @@ const known: readonly (keyof WorkerOptions)[] = [
   'duties',
   'module',
   'processLanes',
+  'browserLanes',
   'stateDir',
   'recycleAfterJobs',
   'labels',
@@ -116,12 +124,8 @@ export function resolveWorkerOptions(
     defaults.stopTimeoutMs,
   );
   const module = moduleOption(given['module'], problems);
-  const processLanes = given['processLanes'] ?? 'auto';
-  if (!isLaneWish(processLanes)) {
-    problems.add(
-      `option "processLanes": expected auto, or a whole number from 0 to ${mostLanes}, got ${describeValue(processLanes)}`,
-    );
-  }
+  const processLanes = laneOption('processLanes', given['processLanes'] ?? 'auto', problems);
+  const browserLanes = laneOption('browserLanes', given['browserLanes'] ?? 0, problems);
   const { labels: givenLabels = noLabels } = given;
   const labels = problems.attempt(() => parseLabels(givenLabels, 'option "labels"'), noLabels);
   const hub = hubOption(given, problems);
@@ -132,7 +136,8 @@ export function resolveWorkerOptions(
     stopTimeoutMs,
     duties: duties as boolean,
     module,
-    processLanes: processLanes as LaneWish,
+    processLanes,
+    browserLanes,
     stateDir: stateDir as string | null,
     recycleAfterJobs: recycleAfterJobs as number | null,
     labels,
@@ -161,6 +166,14 @@ function hubOption(
 
 /** As the setting has it. */
 const mostLanes = 64;
+
+function laneOption(name: string, value: unknown, problems: OptionProblems): LaneWish {
+  if (isLaneWish(value)) return value;
+  problems.add(
+    `option "${name}": expected auto, or a whole number from 0 to ${mostLanes}, got ${describeValue(value)}`,
+  );
+  return 0;
+}
 
 const isLaneWish = (value: unknown): value is LaneWish =>
   value === 'auto' ||

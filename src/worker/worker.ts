@@ -32,7 +32,7 @@ import type { WorkerHost } from './host.js';
 import { type Slot, slotIn } from './identity/slot.js';
 import type { Join, Membership } from './join/join.js';
 import { StorageJoin } from './join/storage-join.js';
-import { type LanePlan, planLanes } from './lanes/plan-lanes.js';
+import { type LanePlan, planLanes, prepareBrowser } from './lanes/plan-lanes.js';
 import { WorkerLife } from './life/worker-life.js';
 import { Lifecycle } from './lifecycle.js';
 import { blankStatus, type WorkerIdentity } from './link/link.js';
@@ -194,8 +194,9 @@ export class Worker extends Service {
     const lifecycle = new Lifecycle({ workerId: () => this.#id, logger, events });
     this.#lifecycle = lifecycle;
     try {
-      const lanes = planLanes(this.#host, this.#options);
-      this.#lanes = lanes.sizes.inline + lanes.sizes.process;
+      const browser = await prepareBrowser(this.#host, this.#options, signal);
+      const lanes = planLanes(this.#host, this.#options, browser);
+      this.#lanes = lanes.sizes.inline + lanes.sizes.process + lanes.sizes.browser;
       logger.info(lanes.sizes.text, { worker: this.#id });
       for (const source of lanes.skipped) logger.warn('the CPU budget leaves out a source', { source });
       // Inline slots are there at once; lanes that are processes come up beside the registration.

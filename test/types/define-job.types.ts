@@ -1,6 +1,7 @@
 /** Checked by the compiler alone: an error that is expected and doesn't come is an error. */
 import { z } from 'zod';
 import {
+  type BrowserJobContext,
   defineJob,
   type JobContext,
   type JobDefinition,
@@ -245,3 +246,24 @@ export const misspelt = new Millrace({ databse: 'memory:' });
 
 /** A client of certain jobs can be handed to what works with any client. */
 export const anyClient: Millrace = millrace;
+
+// A page exists in a browser lane, and nowhere else.
+const shoot = defineJob('shoot', {
+  lane: 'browser',
+  input: z.object({ url: z.string() }),
+  async run({ input, cdp }) {
+    expectType<string>().of(input.url, true);
+    return (await cdp.send<{ ok: boolean }>('Page.reload')).ok;
+  },
+});
+expectType<JobDefinition<'shoot', { url: string }, { url: string }, boolean>>().of(shoot, true);
+defineJob('by context', { lane: 'browser', run: ({ cdp }: BrowserJobContext<{ n: number }>) => cdp });
+defineJob<{ n: number }, number>('by arguments', {
+  lane: 'browser',
+  run: ({ cdp, input }) => [cdp, input.n].length,
+});
+defineJob<{ n: number }>('declared', { lane: 'process', run: ({ input }) => input.n });
+// @ts-expect-error there is no page in the worker itself
+defineJob('inline', { run: ({ cdp }) => cdp });
+// @ts-expect-error nor in a child process
+defineJob('process', { lane: 'process', run: ({ cdp }) => cdp });

@@ -4,15 +4,15 @@ import { delimiter, join } from 'node:path';
 export interface FoundChrome {
   /** Absolute. */
   readonly executable: string;
-  /** For the log and for `doctor`: `CHROME_PATH`, `chromium-headless-shell`, … */
+  /** For the log and for `doctor`: `CHROME_PATH`, its path, or the package it is of. */
   readonly source: string;
   /** Where libraries are that the machine does not have; null: on the machine. */
   readonly libraries: string | null;
 }
 
 /**
- * The names it goes by on a machine, the smaller first. Debian's `/usr/bin/chromium` is a script that adds flags of its own,
- * so the program behind it comes first.
+ * Where it is on a machine, the smaller first. Debian's `/usr/bin/chromium` is a script that adds flags of its own, so the
+ * program behind it comes first.
  */
 const paths: readonly string[] = [
   '/usr/lib/chromium/chromium-headless-shell',
@@ -29,14 +29,19 @@ const names: readonly string[] = [
   'microsoft-edge-stable',
   'microsoft-edge',
 ];
+const applications: readonly string[] = [
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
+];
 
-/** By `CHROME_PATH`, else on this machine; null when there is none. What `CHROME_PATH` names is not looked at here. */
-export function findChrome(chromePath: string | null): FoundChrome | null {
-  if (chromePath !== null) return { executable: chromePath, source: 'CHROME_PATH', libraries: null };
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  const candidates = [...paths, ...names.flatMap((name) => folders.map((folder) => join(folder, name)))];
-  const executable = candidates.find(isExecutable);
-  return executable === undefined ? null : { executable, source: executable, libraries: null };
+/** Those of this machine, in the order in which they are tried; not looked at beyond that they may be executed. */
+export function chromesOnMachine(path: string = process.env['PATH'] ?? ''): FoundChrome[] {
+  const folders = path.split(delimiter).filter((folder) => folder !== '');
+  const named = names.flatMap((name) => folders.map((folder) => join(folder, name)));
+  return [...new Set([...paths, ...named, ...applications])]
+    .filter(isExecutable)
+    .map((executable) => ({ executable, source: executable, libraries: null }));
 }
 
 function isExecutable(path: string): boolean {

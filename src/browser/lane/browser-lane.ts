@@ -17,6 +17,7 @@ import type { Lane, LaneEnding, LanePorts, LaneSnapshot, LaneState } from '../..
 import { LaneSupervisor } from '../../worker/lanes/lane-supervisor.js';
 import type { CdpSession } from '../cdp/cdp-session.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
+import { jobMembers } from '../context/job-members.js';
 
 export interface BrowserLaneOptions {
   readonly number: number;
@@ -161,7 +162,9 @@ export class BrowserLane implements Lane {
       chrome.kill(`could not open a page: ${(error as Error).message}`);
       return this.#refusal('could not open a page');
     }
-    const ran = ports.run(running.attempt, { cdp });
+    const ran = ports.run(running.attempt, {
+      ...jobMembers({ session: cdp, signal: running.attempt.signal }),
+    });
     const over = death.then(
       () => new Promise<'over'>((resolve) => setLongTimeout(() => resolve('over'), ports.killGraceMs)),
     );

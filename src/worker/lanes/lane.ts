@@ -112,6 +112,8 @@ export interface LanePorts {
 /** Brings the lanes of one kind into a worker. A kind registers itself by being in the worker's list of sources. */
 export interface LaneSource {
   readonly kind: LaneKind;
+  /** What the registration of the worker tells of them, as plain data. */
+  readonly facts?: Readonly<Record<string, unknown>>;
   /** Makes them, not yet started; called once for each start of the worker. */
   create(ports: LanePorts): readonly Lane[];
 }

@@ -6,7 +6,7 @@ import { planLanes } from './plan-lanes.js';
 
 const { values } = resolveSettings({});
 const settings = { lanes: values, values } as unknown as Parameters<typeof planLanes>[0]['settings'];
-const options = { concurrency: 10, module: null, processLanes: 'auto' } as const;
+const options = { concurrency: 10, module: null, processLanes: 'auto', browserLanes: 0 } as const;
 
 const jobs = (lanes: Readonly<Record<string, 'inline' | 'process'>>) =>
   new Map(

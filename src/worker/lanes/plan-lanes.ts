@@ -1,11 +1,14 @@
 import type { RunnableJob } from '../../client/job-definition.js';
-import { type LaneSizes, sizeLanes } from '../../core/lane-sizing.js';
+import { type LaneMemory, type LaneSizes, sizeLanes } from '../../core/lane-sizing.js';
+import { readTextBelow } from '../../internal/cgroup-levels.js';
 import { type CpuBudget, readCpuBudget } from '../../internal/cpu-budget.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { SettingValues } from '../../internal/settings.js';
+import { readSystemMemory } from '../../internal/system-memory.js';
 import type { WorkerHost } from '../host.js';
 import { ownedProcess } from '../owned-process.js';
 import type { ResolvedWorkerOptions } from '../worker-options.js';
+import type { BrowserHere } from './browser-kind.js';
 import type { LaneSource } from './lane.js';
 import { laneFile } from './process/lane-file.js';
 import { processLaneSource } from './process/process-lane-source.js';
@@ -22,7 +25,12 @@ export interface LanePlan {
 /** The settings that lanes depend on. */
 export type LaneSettings = Pick<
   SettingValues,
-  'maxConcurrent' | 'workerCpuBudget' | 'workerLaneCores' | 'workerMaxLanes' | 'laneMaxMemoryBytes'
+  | 'maxConcurrent'
+  | 'workerCpuBudget'
+  | 'workerLaneCores'
+  | 'workerMaxLanes'
+  | 'laneMaxMemoryBytes'
+  | 'chromePath'
 >;
 
 /** Each worker of a pool has its share of the machine. */
@@ -30,11 +38,38 @@ function shared(budget: CpuBudget): CpuBudget {
   return { ...budget, cores: budget.cores / (ownedProcess()?.poolWidth ?? 1) };
 }
 
+/** Null: unknown, as on systems that do not tell. */
+function browserMemory(browser: BrowserHere | null): LaneMemory | null {
+  const memory = readSystemMemory(readTextBelow('/'));
+  if (browser === null || memory === null) return null;
+  const limitBytes = memory.totalBytes / (ownedProcess()?.poolWidth ?? 1);
+  return { limitBytes, perLaneBytes: browser.perLaneBytes };
+}
+
+export type PlanOptions = Pick<
+  ResolvedWorkerOptions,
+  'concurrency' | 'module' | 'processLanes' | 'browserLanes'
+>;
+
+/** What this machine has for the browser lanes that a worker asks for; null where it asks for none. */
+export async function prepareBrowser(
+  { settings, logger, loadBrowserKind }: Pick<WorkerHost, 'settings' | 'logger' | 'loadBrowserKind'>,
+  { browserLanes }: Pick<PlanOptions, 'browserLanes'>,
+  signal: AbortSignal,
+): Promise<BrowserHere | null> {
+  if (browserLanes === 0 || loadBrowserKind === undefined) return null;
+  const { chromePath } = settings.lanes;
+  const kind = await loadBrowserKind();
+  return kind.prepare({ chromePath: chromePath === 'auto' ? null : chromePath, logger, signal });
+}
+
 /** @throws MillraceError `option-invalid` when jobs ask for a process lane, and the worker does not know what to load there */
 export function planLanes(
-  { definitions, settings, database }: Pick<WorkerHost, 'definitions' | 'settings' | 'database'>,
-  options: Pick<ResolvedWorkerOptions, 'concurrency' | 'module' | 'processLanes'>,
+  host: Pick<WorkerHost, 'definitions' | 'settings' | 'database'>,
+  options: PlanOptions,
+  browser: BrowserHere | null = null,
 ): LanePlan {
+  const { definitions, settings } = host;
   const { lanes } = settings;
   const names = namesOf(definitions);
   const budget =
@@ -47,23 +82,39 @@ export function planLanes(
     maxLanes: lanes.workerMaxLanes,
     processLanes: options.processLanes,
     hasProcessJobs: names.length > 0,
-    hasInlineJobs: names.length < definitions.size,
+    browserLanes: browser === null ? 0 : options.browserLanes,
+    browserMemory: browserMemory(browser),
+    hasInlineJobs: [...definitions.values()].some(({ lane }) => lane === 'inline'),
     concurrency: options.concurrency,
     maxConcurrent: lanes.maxConcurrent === 'none' ? null : lanes.maxConcurrent,
   });
-  const skipped = names.length > 0 ? budget.skipped : [];
-  if (sizes.process === 0) return { sizes, sources: [], skipped };
-  const { module, file } = whatToLoad(options.module, names);
-  const source = processLaneSource({
-    size: sizes.process,
+  const sources = [
+    ...(sizes.process === 0 ? [] : [processSource(host, { size: sizes.process, names, ...options })]),
+    ...(sizes.browser === 0 || browser === null ? [] : [browser.source(sizes.browser)]),
+  ];
+  return { sizes, sources, skipped: names.length > 0 || sizes.browser > 0 ? budget.skipped : [] };
+}
+
+interface ProcessLanes {
+  readonly size: number;
+  readonly names: readonly string[];
+  readonly module: string | null;
+}
+
+function processSource(
+  { settings, database }: Pick<WorkerHost, 'settings' | 'database'>,
+  { size, names, module: given }: ProcessLanes,
+): LaneSource {
+  const { module, file } = whatToLoad(given, names);
+  return processLaneSource({
+    size,
     file,
     module,
     names,
-    maxMemoryBytes: lanes.laneMaxMemoryBytes,
+    maxMemoryBytes: settings.lanes.laneMaxMemoryBytes,
     database: database?.url ?? null,
     settings: settings.values,
   });
-  return { sizes, sources: [source], skipped };
 }
 
 function namesOf(definitions: ReadonlyMap<string, RunnableJob>): string[] {

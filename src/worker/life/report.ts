@@ -27,8 +27,15 @@ export function lifeReport(options: LifeOptions, parts: ReportParts): WorkerStat
     ],
     jobsDone: counts.ended,
     usage: usage.read(pulse.peakLagMs),
-    details: { ...details, ...barred(options, parts) },
+    details: { ...details, ...laneFacts(options), ...barred(options, parts) },
   };
+}
+
+/** By kind. */
+function laneFacts({ laneSources }: LifeOptions): Record<string, unknown> {
+  return Object.fromEntries(
+    laneSources.flatMap(({ kind, facts }) => (facts === undefined ? [] : [[kind, facts]])),
+  );
 }
 
 /** Handlers whose jobs do not start here for now, for `why`; nothing where all do. */

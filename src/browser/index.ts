@@ -1,0 +1,48 @@
+import { describeFailure } from '../internal/failure.js';
+import type { BrowserHere, BrowserKind } from '../worker/lanes/browser-kind.js';
+import type { UsableChrome } from './chrome/sandbox.js';
+import { type ChromeSearch, describeChrome, describeMissing, usableChrome } from './chrome/usable-chrome.js';
+import { browserLaneSource } from './lane/browser-lane-source.js';
+import { MissingLane } from './lane/missing-lane.js';
+
+/** What one lane needs with ordinary pages; idle it is a fifth of that, of full Chrome a third [measured]. */
+const shellBytes = 700 * 1024 ** 2;
+const fullBytes = 1000 * 1024 ** 2;
+
+/** What a worker loads where it is asked for browser lanes. */
+export const browserKind: BrowserKind = {
+  async prepare({ chromePath, logger, signal }) {
+    const search = await usableChrome(chromePath, signal).catch(
+      (error: unknown): ChromeSearch => ({ chrome: null, failures: [describeFailure(error).message] }),
+    );
+    const { chrome } = search;
+    if (chrome === null) {
+      const why = describeMissing(search);
+      logger.error(`browser lanes: ${why}`);
+      return missing(why);
+    }
+    logger.info(`browser lanes: ${describeChrome(chrome)}`);
+    if (!chrome.hasSandbox) {
+      logger.warn(
+        'browser lanes: Chrome runs without its sandbox, which it can’t have here. Run the worker as another user than root, on a kernel or with a container profile that allows user namespaces',
+      );
+    }
+    return here(chrome);
+  },
+};
+
+function here(chrome: UsableChrome): BrowserHere {
+  const { product, source, executable, hasSandbox, isShell } = chrome;
+  return {
+    perLaneBytes: isShell ? shellBytes : fullBytes,
+    source: (size) => ({
+      ...browserLaneSource({ size, chrome }),
+      facts: { chrome: product, source, executable, sandbox: hasSandbox },
+    }),
+  };
+}
+
+const missing = (why: string): BrowserHere => ({
+  perLaneBytes: shellBytes,
+  source: () => ({ kind: 'browser', facts: { chrome: null }, create: () => [new MissingLane(why)] }),
+});

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { type BrowserJobContext, defineJob, Millrace } from '../../../src/index.js';
+import { silentLogger as logger } from '../../../src/internal/logger.js';
+import { resolveSettings } from '../../../src/internal/settings.js';
+import { waitFor } from '../../support/wait-for.js';
+
+const look = defineJob('look', {
+  lane: 'browser',
+  async run({ cdp, input }: BrowserJobContext<{ sum: string }>) {
+    const { result } = await cdp.send<{ result: { value: number } }>('Runtime.evaluate', {
+      expression: input.sum,
+    });
+    return result.value;
+  },
+});
+const light = defineJob('light', { run: () => 'light' });
+
+const open = (chromePath: string) =>
+  new Millrace({
+    database: 'memory:',
+    jobs: [look, light],
+    logger,
+    settings: resolveSettings({ config: { chromePath } }).values,
+  });
+
+test('a job with lane "browser" runs beside a Chrome of the worker, which ends with it', async () => {
+  await using millrace = open('auto');
+  const worker = millrace.worker({ browserLanes: 1 });
+  await worker.start();
+  const handle = await millrace.dispatch(look, { sum: '6 * 7' });
+  expect(await handle.result({ timeout: '20s' })).toBe(42);
+  const [registered] = await waitFor(
+    async () => {
+      const workers = await millrace.workers();
+      return workers.some(({ lanes }) => lanes.some(({ kind }) => kind === 'browser')) ? workers : null;
+    },
+    { describe: 'the worker to tell of its browser lane' },
+  );
+  const lane = registered?.lanes.find(({ kind }) => kind === 'browser');
+  expect(lane).toMatchObject({ number: 1, state: 'idle' });
+  expect(registered?.details['browser']).toMatchObject({
+    chrome: expect.stringMatching(/Chrome\/\d+/),
+    sandbox: expect.any(Boolean),
+  });
+  await worker.stop();
+  await waitFor(() => !existsSync(`/proc/${lane?.pid}`), { describe: 'its Chrome to be gone' });
+});
+
+describe('without a Chrome', () => {
+  test('a worker runs everything else, and says what it lacks', async () => {
+    await using millrace = open('/nowhere/chrome');
+    const worker = millrace.worker({ browserLanes: 'auto' });
+    await worker.start();
+    const waiting = await millrace.dispatch(look, { sum: '1' });
+    const other = await millrace.dispatch(light);
+    expect(await other.result({ timeout: '10s' })).toBe('light');
+    const told = await waitFor(
+      async () => {
+        const why = await millrace.why(waiting.id);
+        return why?.reasons.find(({ code }) => code === 'no-lane')?.sentence;
+      },
+      { describe: 'a reason' },
+    );
+    expect(told).toMatch(/browser lane.*lane 1: found no Chrome.*CHROME_PATH=\/nowhere\/chrome.*Install one/);
+  });
+
+  test('why says that no worker has browser lanes, and how to start one that has', async () => {
+    await using millrace = open('auto');
+    const worker = millrace.worker();
+    await worker.start();
+    const waiting = await millrace.dispatch(look, { sum: '1' });
+    const told = await waitFor(
+      async () => {
+        const why = await millrace.why(waiting.id);
+        return why?.reasons.find(({ code }) => code === 'no-lane')?.sentence;
+      },
+      { describe: 'a reason' },
+    );
+    expect(told).toContain('millrace work --browser-lanes=auto');
+  });
+});
+
+test('a job of a browser lane can’t run now', async () => {
+  await using millrace = open('auto');
+  await expect(millrace.runNow(look, { sum: '1' })).rejects.toMatchObject({ code: 'handler-not-inline' });
+});
