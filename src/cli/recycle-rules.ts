@@ -1,4 +1,5 @@
 import { totalmem } from 'node:os';
+import { recycleMemoryShare } from '../core/admission.js';
 import { widestPool } from '../core/pool-size.js';
 import type { RecycleRules } from '../core/recycle.js';
 import { MillraceError } from '../internal/errors.js';
@@ -12,8 +13,6 @@ export const neverRecycle: RecycleRules = {
 
 /** On a storage link a claim costs little, so a process is kept longer than behind a hub. */
 const defaultJobs = { storage: 1_000, hub: 200 } as const;
-/** Of the memory of the machine or container, shared by the workers of a pool: the rest is for what they do not see. */
-const memoryShare = 0.75;
 const megabyte = 1024 ** 2;
 
 /**
@@ -45,10 +44,10 @@ export function recycleRules(values: SettingValues): RecycleRules {
   };
 }
 
-/** What the container may use, or the machine has, for one of so many workers. */
+/** Of what the container may use, or the machine has, for one of so many workers. */
 function defaultMemoryBytes(workers: number): number {
   const constrained = process.constrainedMemory();
   // Without a limit it is 0, or more than any machine has.
   const available = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
-  return Math.floor((available * memoryShare) / workers);
+  return Math.floor((available * recycleMemoryShare) / workers);
 }

@@ -34,6 +34,8 @@ export async function explainWorker(
       loopLagMs: worker.usage.loopLagMs,
       withoutLane: textsOf(worker.details['withoutLane']),
       notAdmitted: textsOf(worker.details['notAdmitted']),
+      alarms: textsOf(worker.details['alarms']),
+      found: foundOf(numbersOf(worker.details['found'])),
     },
     queues: await Promise.all(served.map((stats, index) => queueOf(storage, stats, index))),
   };
@@ -53,11 +55,24 @@ async function queueOf(
   return { queue, paused, claimable, dueNames: [...new Set(due)] };
 }
 
+function foundOf({ push, due, poll }: Record<string, number>): WhyWorkerFacts['worker']['found'] {
+  return push === undefined || due === undefined || poll === undefined ? null : { push, due, poll };
+}
+
 /** What a worker tells of itself is as old as its code. */
 export function textsOf(value: unknown): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {};
   const entries = Object.entries(value).filter((entry): entry is [string, string] => {
     return typeof entry[1] === 'string';
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The same for counts. */
+export function numbersOf(value: unknown): Record<string, number> {
+  if (typeof value !== 'object' || value === null) return {};
+  const entries = Object.entries(value).filter((entry): entry is [string, number] => {
+    return Number.isFinite(entry[1]);
   });
   return Object.fromEntries(entries);
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type AdmissionFacts, decideAdmission } from './admission.js';
+import { type AdmissionFacts, decideAdmission, ownMemoryBound } from './admission.js';
+import { decideRecycle } from './recycle.js';
 
 const MB = 1024 ** 2;
 const rules = {
@@ -95,4 +96,32 @@ it('but not when another worker shares that memory, and never despite time', () 
   const short = { profile: hungry, isInline: false, availableBytes: 100 * MB, isIdle: true };
   expect(decide({ ...short, hasNeighbours: true })).toMatchObject({ admit: false });
   expect(decide({ profile: slow, timeLeftMs: 10_000, isIdle: true })).toMatchObject({ admit: false });
+});
+
+it.each([
+  ['the default of a machine of 4 GB', 3_000 * MB, 16 * MB],
+  ['a threshold that was set', 200 * MB, 16 * MB],
+  ['a small one', 64 * MB, 16 * MB],
+  ['much that is to stay free', 200 * MB, 1_000 * MB],
+])(
+  'a worker that grows makes room for a fresh one before it refuses work: %s',
+  (_, recycleAtBytes, headroom) => {
+    const ownMaxBytes = ownMemoryBound(recycleAtBytes, headroom);
+    const never = { value: 0, isExplicit: true };
+    const wantsFresh = (rssBytes: number): boolean =>
+      decideRecycle(
+        { jobs: never, memory: { value: recycleAtBytes, isExplicit: true } },
+        { jobsDone: 0, rssBytes, ageMs: 0 },
+      ) !== null;
+    const admits = (ownBytes: number): boolean =>
+      decideAdmission({ ...calm, ownBytes, ownMaxBytes }, { ...rules, memoryHeadroomBytes: headroom }).admit;
+    for (let ownBytes = 0; ownBytes < 6_000 * MB; ownBytes += MB)
+      if (!admits(ownBytes)) expect(wantsFresh(ownBytes), `at ${ownBytes / MB} MB`).toBe(true);
+    expect(wantsFresh(recycleAtBytes) && admits(recycleAtBytes)).toBe(true);
+    expect(admits(6_000 * MB)).toBe(false);
+  },
+);
+
+it('who wants no limit on the memory of a worker has its jobs refused for none', () => {
+  expect(decide({ ownBytes: 1e15, ownMaxBytes: ownMemoryBound(0, 16 * MB) })).toMatchObject({ admit: true });
 });

@@ -58,6 +58,21 @@ export type AdmissionDecision = { readonly admit: true; readonly despite: Denial
 /** Memory comes free by jobs that end, here or in other processes; seconds, as a rule. */
 const memoryRetryMs = 5_000;
 
+/**
+ * Of what a worker may use, the share at which it makes room for a fresh process (`MILLRACE_WORKER_MAX_MEMORY`). The repair
+ * begins below the gate: a worker that grows is renewed before it refuses work.
+ */
+export const recycleMemoryShare = 0.75;
+
+/**
+ * What a worker may use: above it its inline jobs are not admitted. `recycleAtBytes`: where it makes room for a fresh
+ * process; 0: never, by the will of whoever set it, so that nothing is refused either.
+ */
+export function ownMemoryBound(recycleAtBytes: number, headroomBytes: number): number {
+  if (recycleAtBytes === 0) return Number.POSITIVE_INFINITY;
+  return Math.max(recycleAtBytes / recycleMemoryShare, recycleAtBytes + 2 * headroomBytes);
+}
+
 const admitted: AdmissionDecision = Object.freeze({ admit: true, despite: null });
 
 export function decideAdmission(facts: AdmissionFacts, rules: AdmissionRules): AdmissionDecision {

@@ -8,6 +8,7 @@ const worker: Worker = {
   ...{ alive: true, isStale: false, gone: false, state: 'RUNNING', stateReason: 'registered' },
   ...{ adminState: 'active', recycleAsked: false, silentForMs: 1_000, loopLagMs: 5, drain: null },
   ...{ handlers: ['work'], lanes: [lane], withoutLane: {}, notAdmitted: {} },
+  ...{ alarms: {}, found: null },
 };
 const queue = { queue: 'default', paused: false, claimable: 3, dueNames: ['work', 'other'] };
 
@@ -47,6 +48,15 @@ describe('why a worker gets no work', () => {
     ['it has no handler', { handlers: ['else'] }, [queue], ['no-handler']],
     ['it lacks the lane', { withoutLane: { work: 'process' } }, [queue], ['lane-missing']],
     ['it has no memory', { notAdmitted: { work: '5 MB are free' } }, [queue], ['not-admitted']],
+    [
+      'it has lost a slot',
+      { alarms: { 'slots-overrun': '2 > 1' } },
+      [queue],
+      ['slots-overrun', 'takes-work'],
+    ],
+    ['no wake-up reaches it', { alarms: { 'polls-alone': 'x' } }, [queue], ['polls-alone', 'takes-work']],
+    ['its program is too big', { alarms: { 'own-memory': 'x' } }, [queue], ['own-memory', 'takes-work']],
+    ['it tells of what nobody knows', { alarms: { 'of-later': 'x' } }, [queue], ['takes-work']],
     ['nothing is wrong', {}, [queue], ['takes-work']],
   ])('when %s', (_what, with_, queues, expected) => {
     expect(codes(with_, queues)).toEqual(expected);

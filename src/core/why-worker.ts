@@ -18,6 +18,10 @@ export const workerReasonCodes = {
   'loop-blocked': 'Its main loop stands still for long times.',
   'no-handlers': 'It knows no jobs.',
   'lanes-unwell': 'Lanes of it are not well.',
+  'slots-overrun':
+    'It counts more jobs as running than it has anything to run them in: report it, and recycle it.',
+  'polls-alone': 'Wake-ups do not reach it, so that each job starts up to a poll late.',
+  'own-memory': 'Its process is near what it may use, and nothing makes room for a fresh one.',
   'slots-full': 'Every slot of it is busy.',
   'queues-paused': 'Queues that it serves are paused.',
   'nothing-due': 'Nothing is due in the queues that it serves.',
@@ -61,6 +65,10 @@ export interface WhyWorkerFacts {
     readonly withoutLane: Readonly<Record<string, string>>;
     /** Names whose jobs are not admitted for now, with why. */
     readonly notAdmitted: Readonly<Record<string, string>>;
+    /** What it says is wrong with it, by the code of the reason. */
+    readonly alarms: Readonly<Record<string, string>>;
+    /** How it found its jobs when it had none: by wake-ups, at their time, by the poll; null: it does not say. */
+    readonly found: { readonly push: number; readonly due: number; readonly poll: number } | null;
   };
   /** Those that it serves. */
   readonly queues: readonly {
@@ -86,7 +94,13 @@ export function whyWorkerReasons(facts: WhyWorkerFacts): WorkerReason[] {
 }
 
 /** They keep some jobs from it, not all. */
-const mildCodes: ReadonlySet<WorkerReasonCode> = new Set(['recycle-wanted', 'loop-blocked', 'lanes-unwell']);
+const alarmCodes = ['slots-overrun', 'polls-alone', 'own-memory'] as const;
+const mildCodes: ReadonlySet<WorkerReasonCode> = new Set([
+  'recycle-wanted',
+  'loop-blocked',
+  'lanes-unwell',
+  ...alarmCodes,
+]);
 
 function absenceReasons({ worker }: WhyWorkerFacts): WorkerReason[] {
   const { gone, alive, isStale, silentForMs } = worker;
@@ -161,7 +175,24 @@ function abilityReasons({ worker }: WhyWorkerFacts): WorkerReason[] {
     const quarantined = lanes.filter(({ state }) => state === 'quarantined').length;
     reasons.push(reason('lanes-unwell', `${told.join('; ')}.`, { lanes: unwell.length, quarantined }));
   }
+  for (const code of alarmCodes) {
+    const told = worker.alarms[code];
+    if (told !== undefined) reasons.push(reason(code, `${alarmFix[code]}: ${told}.`, foundNumbers(worker)));
+  }
   return reasons;
+}
+
+const alarmFix: Readonly<Record<(typeof alarmCodes)[number], string>> = {
+  'slots-overrun':
+    'A slot of it is lost; recycle it (millrace worker recycle <id>), and report what its log says',
+  'polls-alone':
+    'Wake-ups do not reach it; look at its connection for LISTEN (a pooler in transaction mode has none), or at the folder of its SQLite file',
+  'own-memory': 'Start its program anew, or give it more memory',
+};
+
+function foundNumbers({ found }: WhyWorkerFacts['worker']): Record<string, number> {
+  if (found === null) return {};
+  return { foundByPush: found.push, foundWhenDue: found.due, foundByPoll: found.poll };
 }
 
 /** What waits for it. */
@@ -206,7 +237,7 @@ function takesWork({ worker, queues }: WhyWorkerFacts): WorkerReason {
   const slots = sum(worker.lanes.map(({ width }) => width));
   const running = sum(worker.lanes.map((lane) => lane.running));
   const sentence = `Nothing stands in its way: ${due} due in its queues, ${running} of its ${slots} slots busy.`;
-  return reason('takes-work', sentence, { due, slots, running });
+  return reason('takes-work', sentence, { due, slots, running, ...foundNumbers(worker) });
 }
 
 function reason(

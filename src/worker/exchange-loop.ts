@@ -23,6 +23,7 @@ import type { Settlement, SettleOutcome } from '../storage/settlement.js';
 import type { WorkerStorage } from '../storage/worker-storage.js';
 import type { ClaimPlan, PlannedClaim } from './claims/claim-plan.js';
 import { ToldRoom } from './claims/told-room.js';
+import type { FoundMeter, WakeCause } from './health/found-meter.js';
 import { monotonicMs } from './monotonic.js';
 import type { Outbox, OutboxEntry } from './outbox.js';
 import { settleOneByOne } from './settle-one-by-one.js';
@@ -34,6 +35,7 @@ export interface ExchangeLoopOptions {
   readonly incarnation: string;
   /** What to claim. */
   readonly plan: ClaimPlan;
+  readonly found: Pick<FoundMeter, 'pushed' | 'found'>;
   readonly labels: readonly string[];
   readonly budgets: Budgets;
   readonly leaseMs: number;
@@ -64,6 +66,8 @@ const standingRepeatMs = 30_000;
 export class ExchangeLoop {
   readonly #options: ExchangeLoopOptions;
   #claims = 0;
+  /** What ended a time without anything to take; `other` while there is none such. */
+  #cause: WakeCause = 'other';
   #current: Promise<void> | null = null;
   #scheduled: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -108,8 +112,20 @@ export class ExchangeLoop {
 
   /** New jobs may be there, in these queues; null: in any. */
   wake(queues: readonly string[] | null = null): void {
-    this.#adaptivePollMs = firstPollMs;
-    this.#options.plan.wake(queues);
+    this.#wakeFor('other', queues);
+  }
+
+  /** The engine says so. */
+  push(queues: readonly string[] | null): void {
+    this.#options.found.pushed();
+    this.#wakeFor('push', queues);
+  }
+
+  #wakeFor(cause: WakeCause, queues: readonly string[] | null): void {
+    const { plan } = this.#options;
+    if (plan.isDry) this.#cause = cause;
+    if (cause === 'push' || cause === 'other') this.#adaptivePollMs = firstPollMs;
+    plan.wake(queues);
     this.poke();
   }
 
@@ -144,7 +160,7 @@ export class ExchangeLoop {
       const { dueInMs, aloneDue } = await storage.peek({ takes, labels, budgets });
       if (this.#isClosed) return;
       if (aloneDue) this.#options.onAloneDue();
-      if (dueInMs !== null && plan.isDry) this.#wakeIn(Math.max(dueInMs, 1));
+      if (dueInMs !== null && plan.isDry) this.#wakeIn(Math.max(dueInMs, 1), 'due');
     } catch (error) {
       // Only a hint: the poll timer stands, and an exchange will find out about the database.
       logger.debug('could not look for the next due job', { error });
@@ -192,6 +208,7 @@ export class ExchangeLoop {
   #accept(jobs: readonly ClaimedJob[], askedAtMs: number): void {
     const isAlone = this.#told?.isAlone ?? false;
     this.#told?.got(jobs);
+    this.#options.found.found(jobs, 'push');
     this.#options.plan.noteGiven(jobs);
     this.#options.onGiven(jobs, isAlone, askedAtMs);
   }
@@ -243,6 +260,8 @@ export class ExchangeLoop {
     if (entries.length > 0) this.#options.onSettled(entries, answer.settled);
     if (claim !== null) {
       this.#told?.got(answer.claimed);
+      this.#options.found.found(answer.claimed, this.#cause);
+      this.#cause = 'other';
       this.#options.plan.learn(claim, answer.claimed);
       if (answer.claimed.length > 0) this.#adaptivePollMs = firstPollMs;
       if (claim.takes.length > 0) this.#options.onClaimed(answer.claimed, claim, askedAtMs);
@@ -343,10 +362,10 @@ export class ExchangeLoop {
   #rest(): void {
     const { storage, pollMs, random } = this.#options;
     if (this.#told !== null) {
-      this.#wakeIn(standingRepeatMs * (0.9 + 0.2 * random()), true);
+      this.#wakeIn(standingRepeatMs * (0.9 + 0.2 * random()), 'poll');
       return;
     }
-    this.#wakeIn(storage.capabilities.push ? pollMs * (0.9 + 0.2 * random()) : this.#adaptivePollMs, true);
+    this.#wakeIn(storage.capabilities.push ? pollMs * (0.9 + 0.2 * random()) : this.#adaptivePollMs, 'poll');
     const sincePeekMs = monotonicMs() - this.#peekedAtMs;
     this.#peekTimer ??= setTimeout(
       () => {
@@ -357,18 +376,18 @@ export class ExchangeLoop {
     );
   }
 
-  #wakeIn(ms: number, mayLater = false): void {
+  /** The poll moves the timer to when it wants, what is due only nearer. */
+  #wakeIn(ms: number, cause: 'due' | 'poll'): void {
     if (this.#isClosed) return;
     if (this.#timer !== null) {
-      if (!mayLater && this.#timerAtMs <= monotonicMs() + ms) return;
+      if (cause === 'due' && this.#timerAtMs <= monotonicMs() + ms) return;
       clearTimeout(this.#timer);
     }
     this.#timerAtMs = monotonicMs() + ms;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#adaptivePollMs = Math.min(this.#options.pollMs, this.#adaptivePollMs * pollGrowth);
-      this.#options.plan.wake(null);
-      this.poke();
+      this.#wakeFor(cause, null);
     }, ms);
   }
 }

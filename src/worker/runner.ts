@@ -68,6 +68,11 @@ export class Runner {
     return this.#running.size;
   }
 
+  /** Inline slots, free or not. */
+  get width(): number {
+    return this.#options.concurrency;
+  }
+
   /** Free inline slots. */
   get free(): number {
     const { concurrency, cap } = this.#options;

@@ -415,6 +415,7 @@ export class Worker extends Service {
       laneSources: lanes.sources,
       cap: lanes.sizes.cap,
       bounds: this.#bounds,
+      recycleAtBytes: ownedProcess()?.recycle.memory.value ?? null,
       isOpen: () => lifecycle.state === 'RUNNING' || lifecycle.state === 'RECONNECTING',
       lifecycle: () => lifecycle.status,
       usage: new UsageMeter({ windowMs, folder: this.#slot?.folder ?? null }),

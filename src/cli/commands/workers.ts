@@ -1,3 +1,4 @@
+import { textsOf } from '../../client/why-worker.js';
 import type { WorkerListing } from '../../client/worker-view.js';
 import type { CommandSpec } from '../command.js';
 import { exitCodes } from '../exit-codes.js';
@@ -51,7 +52,7 @@ function stateText({ state, drain }: WorkerListing): string {
 
 /** What is not well, or is worth a word. */
 function notes(list: readonly WorkerListing[]): string[] {
-  return list.flatMap(({ id, status, lanes, usage, recycleAsked, state }) => {
+  return list.flatMap(({ id, status, lanes, usage, recycleAsked, state, details }) => {
     if (status === 'offline') return [];
     const slow =
       usage.loopLagMs >= 1_000 ? [`its main loop stood still for ${shortDuration(usage.loopLagMs)}`] : [];
@@ -59,7 +60,8 @@ function notes(list: readonly WorkerListing[]): string[] {
     const unwell = lanes.flatMap(({ kind, number, note }) =>
       note === null ? [] : [`${kind}${number === 0 ? '' : ` lane ${number}`}: ${note}`],
     );
-    return [...slow, ...recycle, ...unwell].map((note) => `${id}: ${note}`);
+    const alarms = Object.entries(textsOf(details['alarms'])).map(([name, told]) => `${name}: ${told}`);
+    return [...alarms, ...slow, ...recycle, ...unwell].map((note) => `${id}: ${note}`);
   });
 }
 

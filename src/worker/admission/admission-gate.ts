@@ -13,6 +13,7 @@ import {
   type AdmissionRules,
   type Denial,
   decideAdmission,
+  recycleMemoryShare,
 } from '../../core/admission.js';
 import type { LaneKind } from '../../core/lane-kind.js';
 import { formatDuration } from '../../internal/duration.js';
@@ -35,6 +36,8 @@ export interface AdmissionGateOptions {
   readonly ownMaxBytes: number | null;
   readonly hasNeighbours: () => boolean;
   readonly random: () => number;
+  /** A job has just been denied. */
+  readonly onDenied?: (denial: Denial) => void;
   readonly logger: Logger;
   readonly now?: () => number;
 }
@@ -44,7 +47,6 @@ const calmReadMs = 1_000;
 const tightReadMs = 200;
 /** A process has taken what it will need within so long, as a rule; from then on the system tells. */
 const promiseMs = 5_000;
-const ownShare = 0.75;
 const nobody: readonly string[] = [];
 const admitted: AdmissionDecision = Object.freeze({ admit: true, despite: null });
 
@@ -148,7 +150,7 @@ export class AdmissionGate {
 
   get #ownMaxBytes(): number | null {
     if (this.#options.ownMaxBytes !== null) return this.#options.ownMaxBytes;
-    return this.#memory === null ? null : this.#memory.totalBytes * ownShare;
+    return this.#memory === null ? null : this.#memory.totalBytes * recycleMemoryShare;
   }
 
   /** Reads the memory when what is known of it is old. */
@@ -172,6 +174,7 @@ export class AdmissionGate {
         ? Number.POSITIVE_INFINITY
         : this.#now() + denial.retryInMs * (1 + this.#options.random());
     if (!this.#held.has(name)) this.#log(name, denial);
+    this.#options.onDenied?.(denial);
     this.#held.set(name, { untilMs, denial });
     this.#freeUntilMs = Number.NEGATIVE_INFINITY;
   }

@@ -24,6 +24,8 @@ export interface LifeOptions {
   /** Most jobs at once over all kinds; null: what the slots of each kind allow. */
   readonly cap: number | null;
   readonly bounds: RunBounds;
+  /** Resident memory at which this process makes room for a fresh one; 0: never; null: nobody would, as in a program. */
+  readonly recycleAtBytes: number | null;
   /** Claims may be made. */
   readonly isOpen: () => boolean;
   readonly lifecycle: () => Pick<WorkerStatus, 'state' | 'transitions' | 'drain'>;

@@ -19,6 +19,9 @@ import { type CreatedPlan, createPlan } from '../claims/create-plan.js';
 import type { KnownQueues } from '../claims/known-queues.js';
 import { ExchangeLoop } from '../exchange-loop.js';
 import { Executor } from '../executor.js';
+import { Alarms } from '../health/alarms.js';
+import { FoundMeter } from '../health/found-meter.js';
+import { countSlots, SlotWatch } from '../health/slot-watch.js';
 import type { LanePorts } from '../lanes/lane.js';
 import { LaneGroup } from '../lanes/lane-group.js';
 import type { HubLinkListener } from '../link/hub/hub-link.js';
@@ -53,6 +56,9 @@ export class WorkerLife {
   readonly #slots: Slots;
   readonly #intake: Intake;
   readonly #leases: LeaseWatch;
+  readonly #alarms: Alarms;
+  readonly #slotWatch: SlotWatch;
+  readonly #found: FoundMeter;
   readonly #log: AttemptLog;
   readonly #loneRun: LoneRun;
   readonly #standby: StandbyGate;
@@ -69,6 +75,8 @@ export class WorkerLife {
     this.#buffer = new Buffer(queues.order === 'strict' ? queues.queues : null);
     this.#depth = new BufferDepth(options.inlineWidth);
     this.#log = new AttemptLog(membership.storage, host.logger);
+    this.#alarms = new Alarms({ ...host, workerId: options.identity.id });
+    this.#found = this.#createMeter();
     this.#results = new Results({
       ...options,
       onSent: () => this.exchange.poke(),
@@ -79,6 +87,10 @@ export class WorkerLife {
     this.#lanes = options.laneSources.map((source) => new LaneGroup(source.kind, source.create(ports)));
     this.runner = this.#createRunner(executor, ports);
     this.#slots = this.#createSlots();
+    this.#slotWatch = new SlotWatch({
+      count: () => countSlots(this.runner, this.#lanes),
+      lastingMs: host.settings.heartbeatMs,
+    });
     const { plan, knownQueues } = this.#createPlan();
     this.#plan = plan;
     this.#knownQueues = knownQueues;
@@ -132,7 +144,7 @@ export class WorkerLife {
     this.#watch = await this.#options.membership.storage.watch((queues) => {
       if (queues === null) void this.#knownQueues?.refresh();
       else this.#knownQueues?.note(queues);
-      this.exchange.wake(queues);
+      this.exchange.push(queues);
     });
     this.#tick();
     this.exchange.wake();
@@ -194,7 +206,7 @@ export class WorkerLife {
   }
 
   #createAdmission(): Admission {
-    const { host, membership, bounds } = this.#options;
+    const { host, membership, bounds, recycleAtBytes } = this.#options;
     const { storage, neighbours } = membership;
     return new Admission({
       settings: host.settings.admission,
@@ -203,6 +215,7 @@ export class WorkerLife {
       namesOf: namesByKind(host.definitions),
       kindOf: (name) => kindOf(host.definitions, name),
       endsAtMs: bounds.endsAtMs,
+      recycleAtBytes,
       random: host.random ?? Math.random,
       logger: host.logger,
     });
@@ -283,6 +296,7 @@ export class WorkerLife {
       workerId: identity.id,
       incarnation: identity.incarnation,
       plan: this.#plan,
+      found: this.#found,
       labels: options.labels,
       budgets: host.settings.budgets,
       leaseMs: host.settings.leaseMs,
@@ -395,8 +409,22 @@ export class WorkerLife {
     });
   }
 
+  /** A hub finds the jobs of its workers, and counts that itself. */
+  #createMeter(): FoundMeter {
+    const { host, membership } = this.#options;
+    const { capabilities, standing } = membership.storage;
+    return new FoundMeter({
+      pollMs: host.settings.pollMs,
+      hasPush: capabilities.push && standing === undefined,
+      databaseNow: () => Date.now() + this.#clockSkewMs,
+    });
+  }
+
   #tick(): void {
     this.#options.usage.tick();
+    this.#alarms.set('slots-overrun', this.#slotWatch.look());
+    this.#alarms.set('own-memory', this.#admission.ownStrain);
+    this.#alarms.set('polls-alone', this.#found.alarm);
     this.#report();
     this.#options.onTick();
     void this.#admission.refresh();
@@ -412,7 +440,13 @@ export class WorkerLife {
       lanes: this.#lanes,
       isServing: (kind: LaneKind) => this.#slots.isServing(kind),
       notAdmitted: this.#admission.gate.held,
-      details: { buffered: this.#buffer.size, unacknowledged: this.unacknowledged },
+      details: {
+        buffered: this.#buffer.size,
+        unacknowledged: this.unacknowledged,
+        found: this.#found.counts,
+        denied: this.#admission.denied,
+        alarms: this.#alarms.standing,
+      },
     });
     this.link.report(status);
   }

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Millrace } from '../../../client/millrace.js';
+import { numbersOf, textsOf } from '../../../client/why-worker.js';
 import type { WorkerListing } from '../../../client/worker-view.js';
 import { withDeadline } from '../../../internal/deadline.js';
 import { describeFailure } from '../../../internal/failure.js';
@@ -32,6 +33,17 @@ const perStatus =
     );
 
 const alive = ({ workers }: Reading): WorkerListing[] => workers.filter((worker) => worker.alive);
+
+/** A number by word that live workers tell of themselves, summed up. */
+const perWord =
+  (detail: string, words: readonly string[], label: string) =>
+  (reading: Reading): Sample[] => {
+    const told = alive(reading).map(({ details }) => numbersOf(details[detail]));
+    return words.map((word) => ({
+      value: told.reduce((total, numbers) => total + (numbers[word] ?? 0), 0),
+      labels: { [label]: word },
+    }));
+  };
 
 const metrics: readonly FromDatabase[] = [
   {
@@ -125,6 +137,29 @@ const metrics: readonly FromDatabase[] = [
         }, 0),
       },
     ],
+  },
+  {
+    name: 'millrace_worker_found_jobs',
+    help: 'How live workers that had nothing to do found their jobs, each since its start; along: taken while at work.',
+    type: 'gauge',
+    read: perWord('found', ['push', 'due', 'poll', 'along'], 'by'),
+  },
+  {
+    name: 'millrace_worker_denied_jobs',
+    help: 'Jobs that live workers did not admit, each since its start, by reason.',
+    type: 'gauge',
+    read: perWord('denied', ['time', 'own-memory', 'system-memory'], 'reason'),
+  },
+  {
+    name: 'millrace_worker_alarms',
+    help: 'Live workers with which something is wrong that they do not mend by themselves, by what it is.',
+    type: 'gauge',
+    read: (reading) =>
+      ['slots-overrun', 'polls-alone', 'own-memory'].map((alarm) => ({
+        value: alive(reading).filter(({ details }) => Object.hasOwn(textsOf(details['alarms']), alarm))
+          .length,
+        labels: { alarm },
+      })),
   },
 ];
 
