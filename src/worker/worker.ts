@@ -32,6 +32,7 @@ import type { WorkerHost } from './host.js';
 import { type Slot, slotIn } from './identity/slot.js';
 import type { Join, Membership } from './join/join.js';
 import { StorageJoin } from './join/storage-join.js';
+import { LanesWatch } from './lanes/lanes-watch.js';
 import { type LanePlan, planLanes, prepareBrowser } from './lanes/plan-lanes.js';
 import { WorkerLife } from './life/worker-life.js';
 import { Lifecycle } from './lifecycle.js';
@@ -413,6 +414,7 @@ export class Worker extends Service {
       counts: this.counts,
       inlineWidth: lanes.sizes.inline,
       laneSources: lanes.sources,
+      lanesWatch: new LanesWatch({ ...lanes, logger: this.#host.logger }),
       cap: lanes.sizes.cap,
       bounds: this.#bounds,
       recycleAtBytes: ownedProcess()?.recycle.memory.value ?? null,

@@ -50,7 +50,7 @@ export class LaneBench implements AsyncDisposable {
     if (file === null) throw new Error('the built program of a lane is missing: npm run build');
     const { folders: root } = options;
     const logger = this.#logger;
-    this.folders = new LaneFolders({ logger, size: 1, ...(root === undefined ? {} : { root }) });
+    this.folders = new LaneFolders({ logger, size: 1, retryMs: 0, ...(root === undefined ? {} : { root }) });
     this.lane = new ProcessLane({
       number: 1,
       ports: this.#ports(killGraceMs),

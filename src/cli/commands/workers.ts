@@ -61,7 +61,9 @@ function notes(list: readonly WorkerListing[]): string[] {
       note === null ? [] : [`${kind}${number === 0 ? '' : ` lane ${number}`}: ${note}`],
     );
     const alarms = Object.entries(textsOf(details['alarms'])).map(([name, told]) => `${name}: ${told}`);
-    return [...alarms, ...slow, ...recycle, ...unwell].map((note) => `${id}: ${note}`);
+    const next = details['lanesNext'];
+    const later = typeof next === 'string' ? [`from its next start on ${next}`] : [];
+    return [...alarms, ...later, ...slow, ...recycle, ...unwell].map((note) => `${id}: ${note}`);
   });
 }
 

@@ -20,6 +20,8 @@ export interface LanePlan {
   readonly sources: readonly LaneSource[];
   /** What could not be read of the machine, for the log. */
   readonly skipped: readonly string[];
+  /** What they would be, were they made now. */
+  readonly sizesNow: () => LaneSizes;
 }
 
 /** The settings that lanes depend on. */
@@ -69,9 +71,22 @@ export function planLanes(
   options: PlanOptions,
   browser: BrowserHere | null = null,
 ): LanePlan {
-  const { definitions, settings } = host;
-  const { lanes } = settings;
-  const names = namesOf(definitions);
+  const names = namesOf(host.definitions);
+  const { sizes, skipped } = sizesHere(host, options, browser);
+  const sources = [
+    ...(sizes.process === 0 ? [] : [processSource(host, { size: sizes.process, names, ...options })]),
+    ...(sizes.browser === 0 || browser === null ? [] : [browser.source(sizes.browser)]),
+  ];
+  return { sizes, sources, skipped, sizesNow: () => sizesHere(host, options, browser).sizes };
+}
+
+/** What lanes the machine is good for as it is now. */
+function sizesHere(
+  { definitions, settings: { lanes } }: Pick<WorkerHost, 'definitions' | 'settings'>,
+  options: PlanOptions,
+  browser: BrowserHere | null,
+): Pick<LanePlan, 'sizes' | 'skipped'> {
+  const hasProcessJobs = namesOf(definitions).length > 0;
   const budget =
     lanes.workerCpuBudget === 'auto'
       ? shared(readCpuBudget())
@@ -81,18 +96,14 @@ export function planLanes(
     laneCores: lanes.workerLaneCores,
     maxLanes: lanes.workerMaxLanes,
     processLanes: options.processLanes,
-    hasProcessJobs: names.length > 0,
+    hasProcessJobs,
     browserLanes: browser === null ? 0 : options.browserLanes,
     browserMemory: browserMemory(browser),
     hasInlineJobs: [...definitions.values()].some(({ lane }) => lane === 'inline'),
     concurrency: options.concurrency,
     maxConcurrent: lanes.maxConcurrent === 'none' ? null : lanes.maxConcurrent,
   });
-  const sources = [
-    ...(sizes.process === 0 ? [] : [processSource(host, { size: sizes.process, names, ...options })]),
-    ...(sizes.browser === 0 || browser === null ? [] : [browser.source(sizes.browser)]),
-  ];
-  return { sizes, sources, skipped: names.length > 0 || sizes.browser > 0 ? budget.skipped : [] };
+  return { sizes, skipped: hasProcessJobs || sizes.browser > 0 ? budget.skipped : [] };
 }
 
 interface ProcessLanes {

@@ -2,6 +2,7 @@ import type { AdminState } from '../../storage/worker-record.js';
 import type { WorkerHost } from '../host.js';
 import type { Membership } from '../join/join.js';
 import type { LaneSource } from '../lanes/lane.js';
+import type { LanesWatch } from '../lanes/lanes-watch.js';
 import type { WorkerIdentity, WorkerStatus } from '../link/link.js';
 import type { RunBounds } from '../run-bounds.js';
 import type { SettledCounts } from '../settled-counts.js';
@@ -21,6 +22,7 @@ export interface LifeOptions {
   readonly inlineWidth: number;
   /** The other kinds of lanes. */
   readonly laneSources: readonly LaneSource[];
+  readonly lanesWatch: LanesWatch;
   /** Most jobs at once over all kinds; null: what the slots of each kind allow. */
   readonly cap: number | null;
   readonly bounds: RunBounds;

@@ -17,6 +17,7 @@ export interface ReportParts {
 /** What a worker says of itself with every heartbeat. */
 export function lifeReport(options: LifeOptions, parts: ReportParts): WorkerStatus {
   const { lifecycle, usage, counts, inlineWidth, pulse } = options;
+  const { next } = options.lanesWatch;
   const { runner, lanes, details } = parts;
   return {
     ...lifecycle(),
@@ -27,7 +28,12 @@ export function lifeReport(options: LifeOptions, parts: ReportParts): WorkerStat
     ],
     jobsDone: counts.ended,
     usage: usage.read(pulse.peakLagMs),
-    details: { ...details, ...laneFacts(options), ...barred(options, parts) },
+    details: {
+      ...details,
+      ...laneFacts(options),
+      ...barred(options, parts),
+      ...(next === null ? {} : { lanesNext: next }),
+    },
   };
 }
 

@@ -422,6 +422,7 @@ export class WorkerLife {
 
   #tick(): void {
     this.#options.usage.tick();
+    this.#options.lanesWatch.tick();
     this.#alarms.set('slots-overrun', this.#slotWatch.look());
     this.#alarms.set('own-memory', this.#admission.ownStrain);
     this.#alarms.set('polls-alone', this.#found.alarm);

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -53,14 +53,25 @@ it('the folder of a job that runs is kept while others are wiped', async () => {
   await isGone(folder);
 });
 
-it('lanes without a place for folders work, and say it once', async () => {
+it('lanes without a place for folders work, say it once, and have them once there is one', async () => {
   await using dir = tempDir('lanes');
   writeFileSync(dir.file('taken'), '');
   await using bench = await new LaneBench({ folders: dir.file('taken') }).started();
   expect(resultOf(await bench.run({ do: 'echo' }))).toEqual({ do: 'echo' });
   await bench.run({ do: 'exit', code: 1 });
   await bench.idle();
-  expect(bench.said.filter((line) => line === 'process lanes have no folders of their own')).toHaveLength(1);
+  const said = (text: string): number => bench.said.filter((line) => line === text).length;
+  expect(said('process lanes have no folders of their own')).toBe(1);
+  rmSync(dir.file('taken'));
+  const folder = await waitFor(
+    async () => {
+      const used = resultOf(await bench.run({ do: 'write-temp' }));
+      return used.startsWith(dir.path) && used;
+    },
+    { describe: 'a job to have a folder of its own' },
+  );
+  await isGone(folder);
+  expect(said('process lanes have folders of their own again')).toBe(1);
 });
 
 it('what a killed worker left is swept at the next start of any', { timeout: 60_000 }, async () => {

@@ -25,7 +25,7 @@ export interface ChildOptions {
 }
 
 export class LaneChildProcess {
-  readonly folder: ChildFolder | null;
+  #folder: ChildFolder | null = null;
   readonly #process: GroupProcess;
   readonly #pipe: Duplex;
 
@@ -42,11 +42,22 @@ export class LaneChildProcess {
     });
     const [pipe, guard] = this.#process.pipes as [Duplex, Duplex];
     this.#pipe = pipe;
-    this.folder = folder;
-    if (this.pid !== null) folder?.noteUser(this.pid);
-    void this.ended.then(() => folder?.childEnded(this.#process.hasExited));
+    if (folder !== null) this.useFolder(folder);
+    void this.ended.then(() => this.#folder?.childEnded(this.#process.hasExited));
     this.#read(onMessage);
     guard.resume();
+  }
+
+  /** Holds the folders of its jobs; null: there is none. */
+  get folder(): ChildFolder | null {
+    return this.#folder;
+  }
+
+  /** Also later than its spawn: it is then that of its jobs alone. */
+  useFolder(folder: ChildFolder): void {
+    this.#folder = folder;
+    if (this.pid !== null) folder.noteUser(this.pid);
+    if (this.#process.hasExited) folder.childEnded(true);
   }
 
   get ended(): Promise<ProcessEnd> {

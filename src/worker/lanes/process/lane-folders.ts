@@ -5,13 +5,14 @@
  * A job's folder is wiped when its attempt has ended, a child's when its process is gone. What can't be killed may still
  * write: its folder stays, and whoever sweeps next looks whether it is over (see owned-folder.ts).
  *
- * A machine where no such folder can be made is told of once; its lanes then share the worker's TMPDIR, and each new child
- * tries again.
+ * A machine where no such folder can be made is told of once; its lanes then share the worker's TMPDIR, and it is tried
+ * again, once a minute at most, before each child and each job.
  */
 import { join } from 'node:path';
 import { withDeadline } from '../../../internal/deadline.js';
 import type { Logger } from '../../../internal/logger.js';
 import { OwnedFolder } from '../../../internal/owned-folder.js';
+import { monotonicMs } from '../../monotonic.js';
 
 export interface LaneFoldersOptions {
   readonly logger: Logger;
@@ -19,8 +20,11 @@ export interface LaneFoldersOptions {
   readonly size: number;
   /** @default that of this user */
   readonly root?: string;
+  /** @default a minute */
+  readonly retryMs?: number;
 }
 
+const defaultRetryMs = 60_000;
 /** Emptying what jobs wrote holds up no stop for longer; a sweep finishes it. */
 const removeMs = 1_000;
 
@@ -29,7 +33,7 @@ export class LaneFolders {
   readonly #left = new Set<number>();
   #owned: Promise<OwnedFolder> | null = null;
   #children = 0;
-  #isTold = false;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
   #isAnyStuck = false;
 
   constructor(options: LaneFoldersOptions) {
@@ -38,17 +42,21 @@ export class LaneFolders {
 
   /** For a child that is about to be spawned; null where there is none to be had. */
   async forChild(lane: number): Promise<ChildFolder | null> {
-    const { logger, root } = this.#options;
+    const { logger, root, retryMs = defaultRetryMs } = this.#options;
+    const isFirst = this.#failedAtMs === Number.NEGATIVE_INFINITY;
+    if (this.#left.has(lane) || monotonicMs() - this.#failedAtMs < retryMs) return null;
     try {
       this.#owned ??= OwnedFolder.create({ kind: 'lanes', logger, ...(root === undefined ? {} : { root }) });
       const owned = await this.#owned;
       const name = `lane-${lane}-${++this.#children}`;
       const path = await owned.part(name);
+      if (!isFirst) logger.info('process lanes have folders of their own again');
+      this.#failedAtMs = Number.NEGATIVE_INFINITY;
       return new ChildFolder({ owned, name, path, onStuck: () => this.#noteStuck() });
     } catch (error) {
       this.#owned = null;
-      if (!this.#isTold) logger.warn('process lanes have no folders of their own', { error });
-      this.#isTold = true;
+      if (isFirst) logger.warn('process lanes have no folders of their own', { error });
+      this.#failedAtMs = monotonicMs();
       return null;
     }
   }

@@ -131,6 +131,7 @@ export class ProcessLane implements Lane {
       const startedAtMs = Date.now();
       const run = ++this.#runs;
       this.#running = { attempt, child, run, startedAtMs, resolve, takeUp, grace: null, isTakenUp: false };
+      if (child.folder === null) void this.#findFolder(child);
       this.#watch.begin();
       this.#options.ports.onChange();
       const skewMs = Math.round(this.#options.ports.now() - startedAtMs);
@@ -195,6 +196,12 @@ export class ProcessLane implements Lane {
     });
     this.#send(child, { type: 'hello', lane: this.number, workerId, maxPayloadBytes, ...hello });
     return child;
+  }
+
+  /** For the jobs after this one. */
+  async #findFolder(child: LaneChildProcess): Promise<void> {
+    const folder = await this.#options.folders.forChild(this.number);
+    if (folder !== null && child.folder === null) child.useFolder(folder);
   }
 
   #send(child: LaneChildProcess, message: DownMessage): void {
