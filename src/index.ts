@@ -11,6 +11,19 @@ export type {
   CdpCallOptions,
   CdpClient,
 } from './client/browser-job.js';
+export type {
+  GotoOptions,
+  NewCookie,
+  PdfOptions,
+  ScreenshotOptions,
+  ScrollTarget,
+  Tab,
+  TabCondition,
+  TabCookie,
+  TabLanding,
+  TabLink,
+  TabOptions,
+} from './client/browser-tab.js';
 export type { BulkEditOptions, BulkOptions, BulkReport } from './client/bulk-control.js';
 export type {
   ControlKind,

@@ -1,8 +1,11 @@
 /** What a job with `lane: 'browser'` has beside what every job has; here, so that definitions need nothing of the browser. */
 import type { Duration } from '../internal/duration.js';
+import type { Tab } from './browser-tab.js';
 import type { JobContext } from './job-context.js';
 
 export interface BrowserMembers {
+  /** The page of this job, by plain verbs. */
+  readonly tab: Tab;
   /** The protocol of Chrome, as a session with the page of this job. */
   readonly cdp: CdpClient;
 }

@@ -64,6 +64,26 @@ export const errorCodes = {
     meaning: 'Chrome refused what it was asked to do, or the page it was asked of is gone.',
     fix: 'Read the reason in the message; where a page has crashed or was closed, the job is retried in a fresh one.',
   },
+  'page-unreachable': {
+    retryable: true,
+    meaning: 'A page could not be opened.',
+    fix: 'Read the reason of the network in the message; check the address, and whether this machine reaches it.',
+  },
+  'page-element-missing': {
+    retryable: true,
+    meaning: 'A page did not have the element that was to be used, or not in a state to be used.',
+    fix: 'Correct the selector that the message names, or wait for what makes the element appear.',
+  },
+  'page-script-failed': {
+    retryable: true,
+    meaning: 'Code that was run in a page threw.',
+    fix: 'Read what it threw in the message; such code knows only the page and its one argument.',
+  },
+  'page-crashed': {
+    retryable: true,
+    meaning: 'The page of a job crashed or was closed while it was used.',
+    fix: 'Nothing: the job is retried in a fresh page. When it happens again and again, give the machine more memory.',
+  },
   'result-invalid': {
     retryable: false,
     meaning: 'What a handler returned does not fit the output schema of its job.',

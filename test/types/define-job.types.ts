@@ -251,7 +251,9 @@ export const anyClient: Millrace = millrace;
 const shoot = defineJob('shoot', {
   lane: 'browser',
   input: z.object({ url: z.string() }),
-  async run({ input, cdp }) {
+  async run({ input, cdp, tab }) {
+    expectType<number>().of(await tab.evaluate((a: number) => a + 1, 1), true);
+    expectType<string>().of(await tab.evaluate<string>('document.title'), true);
     expectType<string>().of(input.url, true);
     return (await cdp.send<{ ok: boolean }>('Page.reload')).ok;
   },

@@ -15,9 +15,8 @@ import type { Settlement } from '../../storage/settlement.js';
 import type { Attempt } from '../../worker/attempt.js';
 import type { Lane, LaneEnding, LanePorts, LaneSnapshot, LaneState } from '../../worker/lanes/lane.js';
 import { LaneSupervisor } from '../../worker/lanes/lane-supervisor.js';
-import type { CdpSession } from '../cdp/cdp-session.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
-import { jobMembers } from '../context/job-members.js';
+import { type JobPage, openJobPage } from '../context/job-page.js';
 
 export interface BrowserLaneOptions {
   readonly number: number;
@@ -149,22 +148,15 @@ export class BrowserLane implements Lane {
   async #runIn(chrome: ChromeProcess, running: Running, death: Promise<ProcessEnd>): Promise<LaneEnding> {
     const { ports } = this.#options;
     const { browser } = chrome.connection;
-    let cdp: CdpSession;
-    let browserContextId: string;
+    let page: JobPage;
     try {
-      ({ browserContextId } = await browser.send('Target.createBrowserContext', { disposeOnDetach: true }));
-      const { targetId } = await browser.send('Target.createTarget', {
-        url: 'about:blank',
-        browserContextId,
-      });
-      cdp = await chrome.connection.attach(targetId);
+      page = await openJobPage(chrome.connection, running.attempt.signal);
     } catch (error) {
       chrome.kill(`could not open a page: ${(error as Error).message}`);
       return this.#refusal('could not open a page');
     }
-    const ran = ports.run(running.attempt, {
-      ...jobMembers({ session: cdp, signal: running.attempt.signal }),
-    });
+    const { browserContextId } = page;
+    const ran = ports.run(running.attempt, { ...page.members });
     const over = death.then(
       () => new Promise<'over'>((resolve) => setLongTimeout(() => resolve('over'), ports.killGraceMs)),
     );

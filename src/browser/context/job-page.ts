@@ -1,0 +1,31 @@
+/** The page of one job: in a browser context of its own, which has nothing of any other job and is gone with it. */
+import type { BrowserMembers } from '../../client/browser-job.js';
+import type { CdpConnection } from '../cdp/cdp-connection.js';
+import type { CdpSession } from '../cdp/cdp-session.js';
+import { JobTab } from '../tab/job-tab.js';
+import { PageWatch } from '../tab/page-watch.js';
+import { TabPort } from '../tab/tab-port.js';
+import { JobCdpClient } from './cdp-client.js';
+
+export interface JobPage {
+  readonly browserContextId: string;
+  readonly targetId: string;
+  /** Of the lane and of what the handler is given. */
+  readonly session: CdpSession;
+  /** What a handler gets beside what every handler gets. */
+  readonly members: BrowserMembers;
+}
+
+/** `signal`: of the attempt. Whoever opened it disposes of the context. */
+export async function openJobPage(connection: CdpConnection, signal: AbortSignal): Promise<JobPage> {
+  const { browser } = connection;
+  const { browserContextId } = await browser.send('Target.createBrowserContext', { disposeOnDetach: true });
+  const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank', browserContextId });
+  const session = await connection.attach(targetId);
+  const watch = await PageWatch.open(session, signal);
+  const members = {
+    tab: new JobTab(new TabPort(session, watch)),
+    cdp: new JobCdpClient(session, watch.signal),
+  };
+  return { browserContextId, targetId, session, members };
+}

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { ChromeProcess } from '../../src/browser/chrome/chrome-process.js';
+import type { FoundChrome } from '../../src/browser/chrome/find-chrome.js';
+import { packagedChrome } from '../../src/browser/chrome/packaged-chrome.js';
+import { type JobPage, openJobPage } from '../../src/browser/context/job-page.js';
+import { tempDir } from './temp.js';
+
+const noSignal = new AbortController().signal;
+const ofMachine: FoundChrome = {
+  executable: '/usr/lib/chromium/chromium',
+  source: 'Debian',
+  libraries: null,
+};
+
+/** Those that tests run with, by name; the machine's own where it has one. */
+export const chromes: readonly { readonly name: string; readonly find: () => Promise<FoundChrome> }[] = [
+  {
+    name: 'headless shell of npm',
+    find: async () => {
+      const found = await packagedChrome(noSignal);
+      if (found === null) throw new Error('@sparticuz/chromium is not installed, or not for this machine');
+      return found;
+    },
+  },
+  ...(existsSync(ofMachine.executable)
+    ? [{ name: 'Chromium of the machine', find: () => Promise.resolve(ofMachine) }]
+    : []),
+];
+
+export interface OpenChrome extends AsyncDisposable {
+  readonly chrome: ChromeProcess;
+  /** Ends the contexts that were opened. */
+  clear(): Promise<void>;
+  /** A page in a context of its own. */
+  page(signal?: AbortSignal): Promise<JobPage>;
+}
+
+export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
+  const folder = tempDir('chrome');
+  const chrome = await ChromeProcess.spawn({
+    ...found,
+    folder: folder.path,
+    hasSandbox: process.getuid?.() !== 0,
+    hasSmallShm: true,
+    onStderr: () => undefined,
+    onListenerError: (error) => process.stderr.write(`${String(error)}\n`),
+    reapMs: 5_000,
+  });
+  const opened: string[] = [];
+  return {
+    chrome,
+    async clear() {
+      for (const browserContextId of opened.splice(0))
+        await chrome.connection.browser.send('Target.disposeBrowserContext', { browserContextId });
+    },
+    async page(signal = noSignal) {
+      const page = await openJobPage(chrome.connection, signal);
+      opened.push(page.browserContextId);
+      return page;
+    },
+    [Symbol.asyncDispose]: async () => {
+      chrome.kill('the test is over');
+      await chrome.ended;
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
