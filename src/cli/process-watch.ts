@@ -1,5 +1,5 @@
 import type { Logger } from '../internal/logger.js';
-import { SignalEcho } from './signal-echo.js';
+import { SignalEcho } from '../internal/signal-echo.js';
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 export type StopSignal = keyof typeof signalNumbers;

@@ -51,7 +51,8 @@ export async function runWorker(options: RunWorkerOptions): Promise<WorkerRun> {
     recycle: isLasting ? recycleRules(values) : neverRecycle,
     blockedTimeoutMs: values.blockedTimeoutMs,
     lastWordsFile: pool?.place.lastWordsFile ?? null,
-    supervisor: pool === null ? null : { pid: pool.place.supervisor, stopWithinMs: stopWithinMs(setup) },
+    stop: { timeoutMs: values.stopTimeoutMs, withinMs: stopWithinMs(setup) },
+    supervisor: pool === null ? null : { pid: pool.place.supervisor },
     log,
   });
   const client = new Millrace({ database: setup.database, jobs: setup.jobs, settings: values, logger });

@@ -1,6 +1,6 @@
 import type { Logger } from '../internal/logger.js';
+import { SignalEcho } from '../internal/signal-echo.js';
 import type { Worker, WorkerStopOptions } from '../worker/worker.js';
-import { SignalEcho } from './signal-echo.js';
 
 const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const;
 type StopSignal = keyof typeof signalNumbers;

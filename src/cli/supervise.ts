@@ -1,12 +1,11 @@
 import { type PoolSize, poolSize } from '../core/pool-size.js';
 import { MillraceError } from '../internal/errors.js';
 import { resolveSettings, type SettingName, type SettingValues, settingFlag } from '../internal/settings.js';
+import { SignalEcho } from '../internal/signal-echo.js';
 import { Pool, type PoolSignal } from '../worker/pool/pool.js';
 import { reportOf } from '../worker/run-report.js';
 import type { CommandContext } from './command.js';
 import { exitCodes } from './exit-codes.js';
-
-import { SignalEcho } from './signal-echo.js';
 import { workerLogger } from './worker-log.js';
 
 /** The settings of a pool that `work` takes as flags. */

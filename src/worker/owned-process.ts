@@ -1,5 +1,6 @@
 import type { RecycleRules } from '../core/recycle.js';
 import type { LogLevel } from '../internal/logger.js';
+import type { StopTimes } from './watchdog/stop-deadline.js';
 
 /**
  * A process that is ours to end (`millrace work`), with what its threads need to act while its main loop is blocked. The
@@ -14,11 +15,11 @@ export interface OwnedProcess {
   readonly blockedTimeoutMs: number;
   /** Where a process that kills itself leaves its reason; null: nowhere. */
   readonly lastWordsFile: string | null;
+  /** How it stops by a signal. */
+  readonly stop: StopTimes;
   /** Null where it was started by hand, or by a supervisor that is not ours. */
   readonly supervisor: {
     readonly pid: number;
-    /** How long it takes from TERM to its end, at most. */
-    readonly stopWithinMs: number;
   } | null;
   /** How lines are written to stderr. */
   readonly log: { readonly level: LogLevel; readonly json: boolean };

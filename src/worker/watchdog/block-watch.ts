@@ -57,6 +57,11 @@ export class BlockWatch implements Disposable {
     this.#timer = null;
   }
 
+  /** The loop has not turned for long enough to say so. */
+  get isBlocked(): boolean {
+    return this.#isTold;
+  }
+
   look(): void {
     const now = this.#options.monotonic();
     const sinceMs = now - this.#lookedAtMs;

@@ -18,6 +18,8 @@ export interface LastWords {
 
 export interface SelfKillOptions {
   readonly reason: string;
+  /** @default 75 */
+  readonly code?: number;
   /** Where the reason is left; null: nowhere. */
   readonly file: string | null;
   readonly logger: Logger;
@@ -27,14 +29,15 @@ export interface SelfKillOptions {
  * Ends this process from a thread beside a main loop that does not turn: by an exit on main, else by SIGKILL. (An exit in
  * a thread would end that thread alone.)
  */
-export async function killSelf({ reason, file, logger }: SelfKillOptions): Promise<void> {
-  logger.error(`self-kill: ${reason}, ending the process with ${couldNotProgress}`);
+export async function killSelf(options: SelfKillOptions): Promise<void> {
+  const { reason, code = couldNotProgress, file, logger } = options;
+  logger.error(`self-kill: ${reason}, ending the process with ${code}`);
   const words: LastWords = { pid: process.pid, atMs: Date.now(), reason };
   try {
     if (file !== null) writeFileSync(file, `${JSON.stringify(words)}\n`);
   } catch (error) {
     logger.warn('the reason could not be left in a file', { file, error });
   }
-  await exitThroughMain(couldNotProgress, exitDeadlineMs);
+  await exitThroughMain(code, exitDeadlineMs);
   process.kill(process.pid, 'SIGKILL');
 }

@@ -1,7 +1,9 @@
 /**
  * The link thread's eye on the main loop: says when it is blocked and by which frame, and ends a process of ours whose
- * loop does not come back, or whose supervisor is gone. A process of somebody else's is only reported on.
+ * loop does not come back, whose supervisor is gone, or that has none and does not stop by a signal in its time. A process
+ * of somebody else's is only reported on.
  */
+import { constants } from 'node:os';
 import { formatDuration } from '../../internal/duration.js';
 import type { Logger } from '../../internal/logger.js';
 import { monotonicMs } from '../monotonic.js';
@@ -9,7 +11,9 @@ import type { OwnedProcess } from '../owned-process.js';
 import { BlockWatch } from './block-watch.js';
 import { frameText, readMainStack } from './main-inspector.js';
 import { ParentWatch } from './parent-watch.js';
-import { killSelf } from './self-kill.js';
+import { couldNotProgress, killSelf } from './self-kill.js';
+import { SignalEar } from './signal-ear.js';
+import { StopDeadline, type StopTimes } from './stop-deadline.js';
 
 export interface WatchdogOptions {
   readonly memory: SharedArrayBuffer;
@@ -29,6 +33,8 @@ export class Watchdog implements Disposable {
   readonly #options: WatchdogOptions;
   readonly #watch: BlockWatch;
   readonly #parent: ParentWatch | null;
+  readonly #stop: StopDeadline | null;
+  readonly #ear: SignalEar | null;
   #killTimer: NodeJS.Timeout | null = null;
 
   constructor(options: WatchdogOptions) {
@@ -44,20 +50,44 @@ export class Watchdog implements Disposable {
     });
     const supervisor = owned?.supervisor ?? null;
     this.#parent =
-      supervisor === null
+      owned === null || supervisor === null
         ? null
-        : new ParentWatch(supervisor.pid, () => this.#followParent(supervisor.stopWithinMs));
+        : new ParentWatch(supervisor.pid, () => this.#followParent(owned.stop.withinMs));
+    // A supervisor sees to it that its workers end.
+    this.#stop = owned === null || supervisor !== null ? null : this.#createStop(owned.stop);
+    this.#ear = this.#stop === null ? null : new SignalEar((signal) => this.#stop?.hear(signal));
   }
 
   start(): void {
     this.#watch.start();
     this.#parent?.start();
+    if (this.#ear?.start() === false)
+      this.#options.logger.debug(
+        'a signal is heard only by a main loop that turns: this Node gives it to no thread',
+      );
   }
 
   [Symbol.dispose](): void {
     this.#watch[Symbol.dispose]();
     this.#parent?.[Symbol.dispose]();
+    this.#ear?.[Symbol.dispose]();
+    this.#stop?.[Symbol.dispose]();
     if (this.#killTimer !== null) clearTimeout(this.#killTimer);
+  }
+
+  #createStop(times: StopTimes): StopDeadline {
+    return new StopDeadline({
+      ...times,
+      monotonic: monotonicMs,
+      isBlocked: () => this.#watch.isBlocked,
+      onTooLate: (signal, sinceMs) => {
+        const how = this.#watch.isBlocked ? 'the main loop is blocked' : 'the worker did not stop';
+        void this.#kill(
+          `${signal} came ${formatDuration(sinceMs)} ago, and ${how}`,
+          128 + constants.signals[signal],
+        );
+      },
+    });
   }
 
   async #tellBlocked(forMs: number): Promise<void> {
@@ -81,8 +111,8 @@ export class Watchdog implements Disposable {
     );
   }
 
-  async #kill(reason: string): Promise<void> {
+  async #kill(reason: string, code = couldNotProgress): Promise<void> {
     const { owned, logger } = this.#options;
-    if (owned !== null) await killSelf({ reason, file: owned.lastWordsFile, logger });
+    if (owned !== null) await killSelf({ reason, code, file: owned.lastWordsFile, logger });
   }
 }

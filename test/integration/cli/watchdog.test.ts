@@ -17,6 +17,12 @@ export default defineConfig({ database: 'sqlite:data/test.db?synchronous=NORMAL'
 /** Some ten thousand times what a test waits. */
 const forever = 3_600_000;
 
+/** Signals that come closer together are taken for one. */
+async function apart(): Promise<void> {
+  const since = performance.now();
+  await waitFor(() => performance.now() - since > 300, { describe: 'signals to be apart' });
+}
+
 async function holder(here: Project, id: string): Promise<string | null> {
   const job = await here.client().job(id);
   return job?.status === 'processing' ? job.workerId : null;
@@ -63,6 +69,29 @@ describe('[sqlite] the watchdog of millrace work', () => {
     expect(run.stderr).toMatch(/self-kill: /);
     expect(run.code).toBe(null);
     expect(worker.child.signalCode).toBe('SIGKILL');
+  });
+
+  test.each([
+    ['stops when its time is over', 1, /self-kill: SIGTERM came \S+ ago, and the main loop is blocked/],
+    [
+      'stops soon by a second signal',
+      2,
+      /self-kill: SIGTERM came [\d.]+m?s ago, and the main loop is blocked/,
+    ],
+  ])('a blocked loop without a supervisor %s', async (_, signals, line) => {
+    await using here = await project(config);
+    const handle = await here.client().dispatch('grind', { ms: forever });
+    const timeout = signals === 1 ? '2s' : '5m';
+    const worker = here.start(['work', '--no-supervisor', '--stop-timeout', timeout]);
+    await worker.says(/loop: blocked for/);
+    for (let count = 0; count < signals; count += 1) {
+      if (count > 0) await apart();
+      worker.child.kill('SIGTERM');
+    }
+    const run = await worker.ended;
+    expect(run.stderr).toMatch(line);
+    expect(run.code).toBe(143);
+    expect(await handle.job()).toMatchObject({ status: 'processing', attempts: 0 });
   });
 
   test('a process that was stopped for longer than that and goes on is left in peace', async () => {

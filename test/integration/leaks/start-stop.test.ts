@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { defineJob } from '../../../src/client/define-job.js';
 import { Millrace } from '../../../src/client/millrace.js';
+import { Hub } from '../../../src/hub/hub.js';
 import { silentLogger } from '../../../src/internal/logger.js';
 import { Duties } from '../../../src/maintenance/duties.js';
 import type { Engine } from '../../../src/storage/capabilities.js';
@@ -12,13 +14,15 @@ import { grown, openResources } from '../../support/resources.js';
 import { waitFor } from '../../support/wait-for.js';
 
 /** Ten at a time, so often: what leaks once a cycle shows tenfold in each round. */
-const cycles: Readonly<Record<Engine, { storage: number; client: number; duties: number; worker: number }>> =
-  {
-    memory: { storage: 50, client: 50, duties: 50, worker: 50 },
-    sqlite: { storage: 50, client: 20, duties: 20, worker: 3 },
-    postgres: { storage: 5, client: 5, duties: 3, worker: 2 },
-    mysql: { storage: 5, client: 5, duties: 3, worker: 2 },
-  };
+const cycles: Readonly<Record<Engine, Readonly<Record<Kind, number>>>> = {
+  memory: { storage: 50, client: 50, duties: 50, worker: 50, hub: 50 },
+  sqlite: { storage: 50, client: 20, duties: 20, worker: 3, hub: 2 },
+  postgres: { storage: 5, client: 5, duties: 3, worker: 2, hub: 1 },
+  mysql: { storage: 5, client: 5, duties: 3, worker: 2, hub: 1 },
+};
+type Kind = 'storage' | 'client' | 'duties' | 'worker' | 'hub';
+/** What goes round here, by the class that starts and stops. */
+const services: Readonly<Record<string, Kind>> = { Duties: 'duties', Worker: 'worker', Hub: 'hub' };
 const atOnce = 10;
 /**
  * Timers of the runner itself, and of what is just being waited for. And SQLite parks the descriptor of a closed connection
@@ -31,7 +35,7 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
     `[${engine}] starting and stopping`,
     () => {
       const work = defineJob('work', { run: () => 1 });
-      const kinds = {
+      const kinds: Record<Kind, (address: string) => Promise<void>> = {
         storage: async (address: string): Promise<void> => {
           const storage = await createStorage(address);
           await storage.open();
@@ -68,6 +72,20 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
           await worker.stop();
           await worker.start();
         },
+        hub: async (address: string): Promise<void> => {
+          await using client = new Millrace({ database: address, jobs: [work] });
+          await using hub = new Hub({ client, port: 0, logger: silentLogger });
+          await hub.start();
+          const headers = { connection: 'close' };
+          const response = await fetch(`${hub.url}/healthz`, {
+            headers,
+            signal: AbortSignal.timeout(30_000),
+          });
+          expect(response.status).toBe(200);
+          await response.arrayBuffer();
+          await hub.stop();
+          await hub.start();
+        },
       };
 
       test.each(Object.keys(kinds) as (keyof typeof kinds)[])(
@@ -100,6 +118,17 @@ for (const engine of ['memory', 'sqlite', 'postgres', 'mysql'] as const) {
     },
   );
 }
+
+test('everything that starts and stops goes round here', () => {
+  const source = fileURLToPath(new URL('../../../src/', import.meta.url));
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' });
+  const found = files
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .flatMap((file) => [
+      ...readFileSync(`${source}${file}`, 'utf8').matchAll(/class (\w+)[^{]* extends Service\b/g),
+    ]);
+  expect(found.map((match) => match[1]).sort()).toEqual(Object.keys(services).sort());
+});
 
 function timers(): number {
   return openResources().get('handle Timeout') ?? 0;
