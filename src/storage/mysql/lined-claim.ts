@@ -9,8 +9,10 @@
  * step 1 done for lanes that were not looked at; gates are then locked without waiting, since the order is gone.
  * A claim that waits for gates holds nothing but rows of its own (leases and slots that it ended): no deadlock.
  */
-import { type Candidate, type Chosen, chooseJobs, inClaimOrder } from '../choose-jobs.js';
+import { type Chosen, chooseJobs, inClaimOrder } from '../choose-jobs.js';
 import { hasRoom } from '../occupancy.js';
+import { type ChosenLane, chooseLanes } from './choose-lanes.js';
+import { inChosenOrder } from './chosen-order.js';
 import type { PreparedClaim } from './claim-plan.js';
 import type { ClaimedRow } from './claimed-rows.js';
 import type { Context } from './context.js';
@@ -33,12 +35,9 @@ import {
   takeOrdinary,
 } from './queries/lined-claim.js';
 import type { Transaction } from './session.js';
+import { bySource, laneKey, ordinaryKey, type Spring, type SpringJob, springJob } from './springs.js';
 import { hexBytes, type Sql } from './sql.js';
-import type { SeenLane } from './survey.js';
 
-/** Lanes that one round looks at: a quarter more than there are slots, since some may turn out full. */
-const mostLanes = 256;
-const fewestLanes = 64;
 /** Of up to so many lanes as many jobs are read as there are slots; of more each only its share, and half as much again. */
 const fullyRead = 8;
 const mostRounds = 4;
@@ -47,24 +46,6 @@ const mostRounds = 4;
 export interface LinedAnswer {
   readonly state: number;
   readonly rows: readonly ClaimedRow[];
-}
-
-/** Where jobs come from: the ordinary line of a queue, for one take, or a lane. */
-interface Spring {
-  readonly key: string;
-  readonly take: number;
-  readonly queueId: number;
-  /** Null: the ordinary line. */
-  readonly lane: SeenLane | null;
-  readonly line: Line | null;
-  /** The first ones, in order. */
-  readonly jobs: SpringJob[];
-  /** There may be more than these. */
-  isCut: boolean;
-}
-
-interface SpringJob extends Candidate {
-  readonly spring: Spring;
 }
 
 /** `before`: statements that go first, as those of a settle. `isHasty`: what is known of the lanes is not compared. */
@@ -126,7 +107,7 @@ class LinedClaim {
     const { plan, queueIds } = this.#prepared;
     let head: readonly Sql[] = [...beginning, pausedAmong(t, queueIds)];
     let isFresh = isSurveyFresh;
-    let lanes = this.#choose();
+    let lanes = this.#chooseLanes();
     for (let round = 1; ; round += 1) {
       const { state, springs } = await this.#look(head, lanes);
       if (state !== claimState.fresh) {
@@ -140,7 +121,7 @@ class LinedClaim {
         await this.#surveyAnew();
         isFresh = true;
       }
-      lanes = this.#choose();
+      lanes = this.#chooseLanes();
       if (lanes.length === 0) return this.#finish(statements);
       if (statements.length > 0) await this.#tx.send(...statements);
     }
@@ -170,41 +151,20 @@ class LinedClaim {
     return (this.#prepared.plan.takes[take]?.start ?? 0) - (this.#order[take]?.length ?? 0);
   }
 
-  /** Lanes worth a look, those that most likely can go on first, and of these the ones served longest ago. */
-  #choose(): (readonly [take: number, lane: SeenLane, line: Line])[] {
+  #chooseLanes(): ChosenLane[] {
     const { survey, lines } = this.#context;
-    const { takes, request } = this.#prepared;
-    const labels = new Set(request.labels);
-    const open = takes.flatMap(({ queueIds, nameIds }, take) => {
-      // Also with no slot left: before a job that could run, a take ends.
-      if (this.#placesIn(take) <= 0) return [];
-      return queueIds
-        .filter((id) => !this.#paused.has(id))
-        .flatMap((id) => survey.dueIn(id))
-        .flatMap((lane) => {
-          const line = lines.line(lane.line);
-          const fits =
-            line !== undefined &&
-            nameIds.has(lane.nameId) &&
-            !this.#looked.has(laneKey(lane)) &&
-            line.requires.every((label) => labels.has(label)) &&
-            this.#keeper.couldAfford(line, lane.queueId);
-          return fits ? [[take, lane, line] as const] : [];
-        });
+    return chooseLanes({
+      ...{ survey, lines, prepared: this.#prepared, keeper: this.#keeper },
+      paused: this.#paused,
+      looked: this.#looked,
+      placesIn: (take) => this.#placesIn(take),
+      roomIn: (take) => this.#roomIn(take),
     });
-    const isFull = (lane: SeenLane, { limit }: Line): number =>
-      limit?.max != null && lane.running >= limit.max ? 1 : 0;
-    open.sort(
-      ([, a, lineA], [, b, lineB]) =>
-        isFull(a, lineA) - isFull(b, lineB) || a.rnk - b.rnk || a.served - b.served || a.due - b.due,
-    );
-    const room = takes.reduce((sum, _, take) => sum + Math.max(this.#roomIn(take), 0), 0);
-    return open.slice(0, Math.min(mostLanes, Math.max(fewestLanes, Math.ceil(room * 1.25))));
   }
 
   async #look(
     head: readonly Sql[],
-    lanes: readonly (readonly [take: number, lane: SeenLane, line: Line])[],
+    lanes: readonly ChosenLane[],
   ): Promise<{ state: number; springs: Spring[] }> {
     const { t } = this.#context;
     const { plan } = this.#prepared;
@@ -355,62 +315,11 @@ class LinedClaim {
     for (const { lane, line } of order) {
       if (lane !== null && line?.keyGate != null) lane.served = served.get(line.keyGate) ?? lane.served;
     }
-    return { state: claimState.fresh, rows: this.#inOrder(order, rowsOf(results.at(-1))) };
-  }
-
-  /** Of each spring came as many as were asked for, or fewer, where another claim was faster. */
-  #inOrder(order: readonly Spring[], rows: readonly ClaimedRow[]): ClaimedRow[] {
-    const { takes } = this.#prepared;
-    const bySpring = new Map<string, ClaimedRow[]>();
-    const sorted = rows.toSorted((a, b) => a[2] - b[2] || a[3] - b[3] || Buffer.compare(a[0], b[0]));
-    for (const row of sorted) {
-      const [, queueId, rnk, , nameId] = row;
-      const line = row[19];
-      const take = takes.findIndex(
-        ({ queueIds, nameIds }) => queueIds.includes(queueId) && nameIds.has(nameId),
-      );
-      const key = line > 0 ? laneKey({ queueId, line, rnk, nameId }) : ordinaryKey(take, queueId);
-      const own = bySpring.get(key);
-      if (own === undefined) bySpring.set(key, [row]);
-      else own.push(row);
-    }
-    for (const own of bySpring.values()) own.reverse();
-    return order.flatMap(({ key }) => {
-      const row = bySpring.get(key)?.pop();
-      return row === undefined ? [] : [row];
-    });
+    return {
+      state: claimState.fresh,
+      rows: inChosenOrder(order, rowsOf(results.at(-1)), this.#prepared.takes),
+    };
   }
 }
 
 const rowsOf = (result: Result | undefined): ClaimedRow[] => (result?.rows ?? []) as unknown as ClaimedRow[];
-
-const ordinaryKey = (take: number, queueId: number): string => `${take}/${queueId}`;
-
-const laneKey = ({
-  queueId,
-  line,
-  rnk,
-  nameId,
-}: {
-  queueId: number;
-  line: number;
-  rnk: number;
-  nameId: number;
-}): string => `${queueId}.${line}.${rnk}.${nameId}`;
-
-function springJob(
-  spring: Spring,
-  { rnk, due, id }: { readonly rnk: number; readonly due: number; readonly id: Buffer },
-): SpringJob {
-  return { id: id.toString('hex'), priority: 0 - rnk, dueAtMs: due, spring };
-}
-
-function bySource(jobs: readonly Chosen<SpringJob>[]): Map<Spring, Chosen<SpringJob>[]> {
-  const found = new Map<Spring, Chosen<SpringJob>[]>();
-  for (const one of jobs) {
-    const own = found.get(one.job.spring);
-    if (own === undefined) found.set(one.job.spring, [one]);
-    else own.push(one);
-  }
-  return found;
-}

@@ -10,23 +10,26 @@
  * What changes between reading and taking only makes a round give less: then there is another one. Rounds end when every
  * take has what it may have, or when a look that began after the claim shows nothing more that could run.
  */
-import { type Chosen, chooseJobs, inClaimOrder } from '../choose-jobs.js';
-import type { ClaimedJob, ClaimRequest, PeekRequest, Take } from '../claimed-job.js';
-import { hasRoom, type Occupancy } from '../occupancy.js';
+import { type Chosen, chooseJobs } from '../choose-jobs.js';
+import type { ClaimedJob, ClaimRequest, PeekRequest } from '../claimed-job.js';
+import { hasRoom } from '../occupancy.js';
 import type { Settlement } from '../settlement.js';
 import { plainArray, textArray } from './arrays.js';
-import { termsOf } from './bounds.js';
 import { chooseLines, isRunnable } from './choose-lines.js';
+import { inChosenOrder } from './chosen-order.js';
+import { meteredQueues, namesOf, placeOf, viewKey } from './claim-facts.js';
+import { ClaimRound } from './claim-round.js';
 import { fetchHeld, inTakeOrder, unpack } from './claimed-jobs.js';
 import type { Context } from './context.js';
 import { LineBook } from './line-book.js';
 import { type LineSource, ReadJobs, type SourceJob } from './line-source.js';
 import { aloneLines, LineView, sharedLines } from './line-view.js';
-import { type Gates, gatesOf, gateValues, occupancyOf } from './loads.js';
+import { gatesOf, gateValues, occupancyOf } from './loads.js';
 import { type BoundedClaimQueries, boundedClaimQueries } from './queries/bounded-claim.js';
 import type { ClaimQueries } from './queries/claim.js';
 import { lineQueries } from './queries/lines.js';
-import { intOrNull, type Row, textOf } from './statement.js';
+import { chooseAlone, jobsBySource, type ReadRound } from './read-round.js';
+import { intOrNull, textOf } from './statement.js';
 import { takeValues } from './take-values.js';
 
 const mostRounds = 8;
@@ -81,7 +84,7 @@ export class BoundedClaims {
   async roadOf(request: ClaimRequest): Promise<Road> {
     if (meteredQueues(request).length > 0) return 'bounded';
     if (this.#views.size === 0) return 'ask';
-    const views = request.takes.map((take) => this.#views.get(keyOf(take, request)));
+    const views = request.takes.map((take) => this.#views.get(viewKey(take, request)));
     if (views.some((view) => view === undefined)) return 'ask';
     return this.#roadBy(request, views as LineView[]);
   }
@@ -94,7 +97,7 @@ export class BoundedClaims {
   /** @param had what a first part of the same claim took */
   async claim(request: ClaimRequest, had: readonly ClaimedJob[] = []): Promise<ClaimedJob[]> {
     const startedAtMs = performance.now();
-    const round = new Round(request, had, await this.#book.queueGates(meteredQueues(request)));
+    const round = new ClaimRound(request, had, await this.#book.queueGates(meteredQueues(request)));
     const views = this.#viewsOf(request);
     for (let count = 0; count < mostRounds; count += 1) {
       await this.#refresh(views);
@@ -123,7 +126,7 @@ export class BoundedClaims {
   async peek(peeked: PeekRequest, alone: boolean): Promise<{ isDue: boolean; nextInMs: number | null }> {
     const takes = peeked.takes.map((take) => ({ ...take, limit: 1, start: linesToPeek }));
     const request: ClaimRequest = { ...peeked, ...nobody, takes, alone };
-    const round = new Round(request, [], await this.#book.queueGates(meteredQueues(request)));
+    const round = new ClaimRound(request, [], await this.#book.queueGates(meteredQueues(request)));
     const views = this.#viewsOf(request);
     for (const view of views) await this.#look(view);
     const read = await this.#read(round, views);
@@ -140,7 +143,7 @@ export class BoundedClaims {
     return { isDue, nextInMs: await this.#nextInMs(round, views) };
   }
 
-  async #nextInMs({ request, queueGates }: Round, views: readonly LineView[]): Promise<number | null> {
+  async #nextInMs({ request, queueGates }: ClaimRound, views: readonly LineView[]): Promise<number | null> {
     const { connection, offsetMs } = this.#context;
     await this.#book.learn(views.flatMap((view) => view.waiting.map(({ line }) => line)));
     const fits = isRunnable(request, this.#book);
@@ -179,14 +182,14 @@ export class BoundedClaims {
       if (view.some(isOpen)) return 'bounded';
       if (view.hasLines) road = 'plain';
     }
-    if (road === 'ask') for (const take of request.takes) this.#views.delete(keyOf(take, request));
+    if (road === 'ask') for (const take of request.takes) this.#views.delete(viewKey(take, request));
     return road;
   }
 
   #viewsOf(request: ClaimRequest): LineView[] {
     if (this.#views.size > mostViews) this.#views.clear();
     return request.takes.map((take) => {
-      const key = keyOf(take, request);
+      const key = viewKey(take, request);
       const view = this.#views.get(key) ?? new LineView(take, request.alone ? aloneLines : sharedLines);
       this.#views.set(key, view);
       return view;
@@ -203,7 +206,7 @@ export class BoundedClaims {
     await this.#book.learn([...view.open()].map(({ line }) => line));
   }
 
-  async #read(round: Round, views: readonly LineView[]): Promise<ReadRound | 'gone'> {
+  async #read(round: ClaimRound, views: readonly LineView[]): Promise<ReadRound | 'gone'> {
     const { request, queueGates } = round;
     const { connection, offsetMs } = this.#context;
     const sources = chooseLines({ request, had: round.had, views, book: this.#book });
@@ -226,7 +229,7 @@ export class BoundedClaims {
   }
 
   #choose(
-    { request, had }: Round,
+    { request, had }: ClaimRound,
     { sources, occupancy, jobs }: ReadRound,
     views: readonly LineView[],
   ): { chosen: Chosen<SourceJob>[]; isSure: boolean } {
@@ -255,7 +258,7 @@ export class BoundedClaims {
   }
 
   async #take(
-    { request, queueGates }: Round,
+    { request, queueGates }: ClaimRound,
     { gates }: ReadRound,
     chosen: readonly Chosen<SourceJob>[],
   ): Promise<ClaimedJob[]> {
@@ -272,146 +275,4 @@ export class BoundedClaims {
     this.#note(jobs, request);
     return inChosenOrder(inTakeOrder(jobs, request.takes), chosen, request.takes);
   }
-}
-
-/** One claim: what it has so far. */
-class Round {
-  readonly request: ClaimRequest;
-  readonly queueGates: ReadonlyMap<string, number>;
-  readonly had: number[];
-  /** Nothing was taken before: what is held under the token is a repeat. */
-  isFresh: boolean;
-  #jobs: ClaimedJob[];
-
-  constructor(request: ClaimRequest, had: readonly ClaimedJob[], queueGates: ReadonlyMap<string, number>) {
-    this.request = request;
-    this.queueGates = queueGates;
-    this.had = request.takes.map(() => 0);
-    this.isFresh = had.length === 0;
-    this.#jobs = [];
-    this.add(had);
-  }
-
-  get jobs(): ClaimedJob[] {
-    return this.#jobs;
-  }
-
-  get isFull(): boolean {
-    return this.request.takes.every((_, index) => !this.isShort(index));
-  }
-
-  /** Whether bounded jobs could still be added. */
-  isShort(index: number): boolean {
-    const take = this.request.takes[index] as Take;
-    return (this.had[index] ?? 0) < Math.min(take.start, this.request.alone ? 1 : take.limit);
-  }
-
-  add(jobs: readonly ClaimedJob[]): void {
-    const { takes } = this.request;
-    for (const job of jobs) {
-      const index = takeOf(job, takes);
-      this.had[index] = (this.had[index] ?? 0) + 1;
-    }
-    this.isFresh &&= jobs.length === 0;
-    this.#jobs.push(...jobs);
-    if (takes.length > 1) {
-      const places = new Map(this.#jobs.map((job) => [job, takeOf(job, takes)]));
-      this.#jobs.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0));
-    }
-  }
-}
-
-interface ReadRound {
-  readonly sources: readonly LineSource[];
-  readonly gates: Gates;
-  readonly occupancy: Occupancy;
-  readonly held: ClaimedJob[];
-  readonly jobs: ReadonlyMap<LineSource, readonly SourceJob[]>;
-}
-
-/** Where a job counts: its group and key, or a queue with a budget. Null for most jobs. */
-export function placeOf({ limit, queue }: ClaimedJob, { budgets }: ClaimRequest): string | null {
-  if (limit !== null) return `${limit.group}\n${limit.key ?? ''}`;
-  return Object.hasOwn(budgets.queues, queue) ? queue : null;
-}
-
-/** The take that a claimed job fits; takes are disjoint. */
-function takeOf({ queue, name }: ClaimedJob, takes: readonly Take[]): number {
-  if (takes.length === 1) return 0;
-  return takes.findIndex(({ queues, names }) => queues.includes(queue) && names.includes(name));
-}
-
-function keyOf({ queues, names }: Take, { alone }: ClaimRequest): string {
-  return JSON.stringify([alone, queues, names]);
-}
-
-function meteredQueues({ takes, budgets }: ClaimRequest): string[] {
-  const queues = new Set<string>();
-  for (const take of takes)
-    for (const queue of take.queues) if (Object.hasOwn(budgets.queues, queue)) queues.add(queue);
-  return [...queues];
-}
-
-/** Names can't hold the separator: a name is printable. */
-export const namesOf = (takes: readonly Take[]): Buffer =>
-  textArray(takes.map(({ names }) => names.join('\x1f')));
-
-function jobsBySource(
-  row: Row | undefined,
-  sources: readonly LineSource[],
-): ReadonlyMap<LineSource, readonly SourceJob[]> {
-  const jobs = new Map<LineSource, SourceJob[]>();
-  const text = row?.[0] ?? null;
-  if (text === null) return jobs;
-  for (const part of text.split(',')) {
-    const [ord, rank, due, id = ''] = part.split(' ');
-    const source = sources[Number(ord) - 1];
-    if (source === undefined) continue;
-    const job = { source, priority: 0 - Number(rank), dueAtMs: Number(due), id };
-    const list = jobs.get(source);
-    if (list === undefined) jobs.set(source, [job]);
-    else list.push(job);
-  }
-  for (const list of jobs.values()) list.sort(inClaimOrder);
-  return jobs;
-}
-
-/** The first that has room; keys take no turns here. */
-function chooseAlone(
-  take: Take,
-  { sources, occupancy, jobs }: Pick<ReadRound, 'sources' | 'occupancy' | 'jobs'>,
-): Chosen<SourceJob>[] {
-  for (const queue of new Set(take.queues)) {
-    const [first] = sources
-      .filter((source) => source.queue === queue)
-      .filter(({ bound }) => hasRoom(occupancy.roomFor(queue, bound?.bounds ?? { limit: null, cost: 1 })))
-      .flatMap((source) => jobs.get(source)?.slice(0, 1) ?? [])
-      .sort(inClaimOrder);
-    if (first === undefined) continue;
-    const mayWait = first.source.bound === null && !occupancy.hasBudget(queue);
-    return take.start > 0 || mayWait ? [{ job: first, started: take.start > 0 }] : [];
-  }
-  return [];
-}
-
-/** Jobs of one line in the order of the claim, lines in the order of the choice. */
-function inChosenOrder(
-  jobs: readonly ClaimedJob[],
-  chosen: readonly Chosen<SourceJob>[],
-  takes: readonly Take[],
-): ClaimedJob[] {
-  const byLine = new Map<string, ClaimedJob[]>();
-  for (const job of jobs) {
-    const key = `${takeOf(job, takes)} ${job.queue} ${termsOf(job)}`;
-    const line = byLine.get(key);
-    if (line === undefined) byLine.set(key, [job]);
-    else line.push(job);
-  }
-  const keys = new Map<LineSource, string>();
-  return chosen.flatMap(({ job: { source } }) => {
-    const key = keys.get(source) ?? `${source.take} ${source.queue} ${source.bound?.terms ?? null}`;
-    keys.set(source, key);
-    const next = byLine.get(key)?.shift();
-    return next === undefined ? [] : [next];
-  });
 }

@@ -1,6 +1,7 @@
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import { plainArray, textArray, uuidArray } from './arrays.js';
-import { BoundedClaims, namesOf, type Road } from './bounded-claim.js';
+import { BoundedClaims, type Road } from './bounded-claim.js';
+import { namesOf } from './claim-facts.js';
 import { fetchHeld, inTakeOrder, unpack } from './claimed-jobs.js';
 import { aloneLine, stopOf } from './codes.js';
 import type { Context } from './context.js';

@@ -1,8 +1,9 @@
 import { isMillraceError } from '../../internal/errors.js';
 import type { ClaimedJob, ClaimRequest } from '../claimed-job.js';
 import type { Settlement, SettleOutcome } from '../settlement.js';
-import { type Places, placeOf, type Road } from './bounded-claim.js';
+import type { Places, Road } from './bounded-claim.js';
 import type { Claims } from './claim.js';
+import { placeOf } from './claim-facts.js';
 import { anyQueue, type Context } from './context.js';
 import { endedOf, hasRepeats, isPlainCompletion, type Settler } from './settle.js';
 import { boolOf, type Row } from './statement.js';
