@@ -21,13 +21,12 @@ import { laneChild } from '../client/lane-child.js';
 import type { Drain, DrainReason } from '../core/worker-drain.js';
 import type { WorkerState } from '../core/worker-lifecycle.js';
 import { aborted } from '../internal/aborted.js';
-import { withDeadline } from '../internal/deadline.js';
 import { hasErrorCode, MillraceError } from '../internal/errors.js';
-import { type LongTimeout, setLongTimeout } from '../internal/long-timeout.js';
 import { sweepOwnedFolders } from '../internal/owned-folder.js';
 import { servedQueues } from '../internal/queue-selection.js';
 import { Service, type StopOptions } from '../internal/service.js';
 import type { AdminState } from '../storage/worker-record.js';
+import { Changes } from './changes.js';
 import type { WorkerHost } from './host.js';
 import { type Slot, slotIn } from './identity/slot.js';
 import type { Join, Membership } from './join/join.js';
@@ -40,12 +39,14 @@ import { blankStatus, type WorkerIdentity } from './link/link.js';
 import { LinkLoss, type LinkPart } from './link-loss.js';
 import { monotonicMs } from './monotonic.js';
 import { ownedProcess } from './owned-process.js';
+import { Patience } from './patience.js';
 import type { PoolBacklog } from './pool/pool-messages.js';
 import { Recycler, type RecycleWish } from './recycler.js';
 import { freshWorkerId } from './registration.js';
 import { type RunBounds, unbounded } from './run-bounds.js';
 import { SettledCounts } from './settled-counts.js';
 import { UsageMeter } from './usage-meter.js';
+import { untilWarm } from './warm-up.js';
 import { LoopPulse } from './watchdog/loop-pulse.js';
 import { type ResolvedWorkerOptions, resolveWorkerOptions, type WorkerOptions } from './worker-options.js';
 
@@ -62,8 +63,6 @@ export interface WorkerStopOptions extends StopOptions {
  */
 const stopGraceMs = 2_000;
 const farewellMs = 2_500;
-/** A start waits no longer for its lanes. */
-const warmMs = 10_000;
 const slotTouchedEveryMs = 60_000;
 /** Under which what operators want of it stands among the drains. */
 const operator = 'operator';
@@ -101,8 +100,8 @@ export class Worker extends Service {
   #touchedAtMs = 0;
   #isStopWanted = false;
   #failure: unknown = null;
-  #waiters: (() => void)[] = [];
-  #hasten: ((deadlineMs: number) => void) | null = null;
+  readonly #changes = new Changes();
+  readonly #patience = new Patience(this.#changes);
 
   /** @throws MillraceError `option-unknown`, `option-invalid`, `queue-name-invalid` */
   constructor(host: WorkerHost, options: WorkerOptions = {}) {
@@ -161,7 +160,7 @@ export class Worker extends Service {
   /** Resolves when the queues held nothing that was due and all that ran is settled, or when the worker has stopped. */
   async idle(): Promise<void> {
     for (;;) {
-      while (this.#life !== null && !this.#life.isIdle) await this.#change();
+      while (this.#life !== null && !this.#life.isIdle) await this.#changes.next();
       // A queue that has only just come to be may hold something.
       await this.#life?.lookForQueues();
       if (this.#life === null || this.#life.isIdle) return;
@@ -170,7 +169,7 @@ export class Worker extends Service {
 
   /** Resolves when it has stopped, by whatever hand: a call, a recycle. */
   async ended(): Promise<void> {
-    while (this.state !== 'stopped') await this.#change();
+    while (this.state !== 'stopped') await this.#changes.next();
   }
 
   /**
@@ -240,7 +239,7 @@ export class Worker extends Service {
     const lanesReady = life.startLanes();
     await life.link.start();
     using wait = aborted(signal);
-    if (lanes.sources.length > 0) await this.#untilWarm(lanesReady, wait.fired);
+    if (lanes.sources.length > 0) await untilWarm(lanesReady, { workerId: id, logger, givenUp: wait.fired });
     if (signal.aborted) throw new MillraceError('closed', `worker ${id}: stopped before it had started`);
     lifecycle.send('registered', 'registered');
     life.noteAdminState(adminState);
@@ -251,19 +250,6 @@ export class Worker extends Service {
       .catch((error: unknown) =>
         logger.debug('recycle: the turn of the incarnation before lapses by its time', { error }),
       );
-  }
-
-  /** What takes longer joins when it is well: inline jobs need not wait for it. */
-  async #untilWarm(lanesReady: Promise<void>, givenUp: Promise<unknown>): Promise<void> {
-    try {
-      const name = 'start of the lanes';
-      await withDeadline(Promise.race([lanesReady, givenUp]), { ms: warmMs, name });
-    } catch {
-      this.#host.logger.warn('lanes are not ready yet; the worker begins without them', {
-        worker: this.id,
-        waitedMs: warmMs,
-      });
-    }
   }
 
   protected override async doStop({ deadlineMs }: { readonly deadlineMs: number }): Promise<void> {
@@ -286,18 +272,19 @@ export class Worker extends Service {
   }
 
   protected override hastenStop({ deadlineMs }: { readonly deadlineMs: number }): void {
-    this.#hasten?.(deadlineMs);
+    this.#patience.shorten(deadlineMs);
   }
 
   async #end(life: WorkerLife, deadlineMs: number): Promise<void> {
     const lifecycle = this.#lifecycle as Lifecycle;
     if (!lifecycle.isEnding) lifecycle.ask({ reason: 'stop', owner: 'its own start', deadlineMs: null });
     life.drain();
-    await this.#untilNothingRuns(life, deadlineMs);
+    const isOver = (): boolean => life.runner.size === 0;
+    await this.#patience.until(isOver, deadlineMs);
     if (life.runner.size > 0) {
       lifecycle.send('deadline-passed', 'the drain’s time is over');
       for (const attempt of life.runner.attempts) life.runner.abort(attempt, 'stopping');
-      await this.#untilNothingRuns(life, Math.min(this.#host.settings.killGraceMs, stopGraceMs));
+      await this.#patience.until(isOver, Math.min(this.#host.settings.killGraceMs, stopGraceMs));
     }
     const hasLeft = life.runner.size > 0;
     life.abandonRest();
@@ -329,7 +316,7 @@ export class Worker extends Service {
     const drain: Drain = { reason: wish.reason, owner: 'recycler', deadlineMs: null };
     lifecycle.ask(drain);
     life.drain();
-    while (this.#life === life && !life.isDone && !isCutOff) await this.#change();
+    while (this.#life === life && !life.isDone && !isCutOff) await this.#changes.next();
     // Somebody stopped it meanwhile, and that has its own end.
     if (this.#isStopWanted) return;
     await super.stop({ deadlineMs: isCutOff ? 0 : this.#options.stopTimeoutMs });
@@ -448,34 +435,8 @@ export class Worker extends Service {
     });
   }
 
-  /** At most so long; a further `stop` with a nearer deadline shortens the wait. */
-  async #untilNothingRuns(life: WorkerLife, ms: number): Promise<void> {
-    const over = new AbortController();
-    let endsAtMs = Number.POSITIVE_INFINITY;
-    let timer: LongTimeout | undefined;
-    this.#hasten = (deadlineMs) => {
-      if (performance.now() + deadlineMs >= endsAtMs) return;
-      endsAtMs = performance.now() + deadlineMs;
-      timer?.cancel();
-      timer = setLongTimeout(() => over.abort(), deadlineMs);
-    };
-    this.#hasten(ms);
-    using wait = aborted(over.signal);
-    while (life.runner.size > 0 && !over.signal.aborted) await Promise.race([this.#change(), wait.fired]);
-    this.#hasten = null;
-    timer?.cancel();
-  }
-
-  #change(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiters.push(resolve);
-    });
-  }
-
   #tellChange(): void {
     this.markProgress();
-    const waiters = this.#waiters;
-    this.#waiters = [];
-    for (const resolve of waiters) resolve();
+    this.#changes.tell();
   }
 }
