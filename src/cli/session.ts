@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { isAbsolute, resolve } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { JobDefinition } from '../client/job-definition.js';
 import { type LoadedConfig, loadConfig } from '../client/load-config.js';
 import { Millrace } from '../client/millrace.js';
@@ -45,22 +45,23 @@ export async function setUp(
     config: config?.settings,
   });
   const { sources, values } = settings;
+  // What the config or nobody says is beside the config; a flag or variable is seen from where one stands.
+  const folderOf = (name: 'stateDir' | 'files'): string =>
+    config !== null && (sources[name] === 'config' || sources[name] === 'default')
+      ? config.folder
+      : context.cwd;
+  const stateDir = resolve(folderOf('stateDir'), values.stateDir);
+  const files = values.files === 'auto' ? join(stateDir, 'files') : resolve(folderOf('files'), values.files);
   // What stands in the config, or nowhere, means the same from every folder below it.
   const isOfConfig = sources.database === 'config' || sources.database === 'default';
   const base = isOfConfig && config !== null ? config.folder : context.cwd;
   return {
     config,
-    settings,
+    settings: { ...settings, values: { ...values, files } },
     database: absoluteDatabase(values.database, base),
     jobs: config?.jobs ?? [],
     duties: config?.duties ?? true,
-    // What the config or nobody says is beside the config; a flag or variable is seen from where one stands.
-    stateDir: resolve(
-      config !== null && (sources.stateDir === 'config' || sources.stateDir === 'default')
-        ? config.folder
-        : context.cwd,
-      values.stateDir,
-    ),
+    stateDir,
   };
 }
 

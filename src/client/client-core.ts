@@ -4,6 +4,8 @@ import type { Logger } from '../internal/logger.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
 import { parseDatabaseUrl } from '../storage/database-url.js';
+import { createFileKeeper, fileSettings } from '../storage/files/create-keeper.js';
+import type { FileKeeper } from '../storage/files/file-keeper.js';
 import { createStorage } from '../storage/open-storage.js';
 import { AccessTokens } from './access-tokens.js';
 import { Control } from './control.js';
@@ -37,6 +39,7 @@ export class ClientCore {
   readonly inspector: Inspector;
   readonly fleet: FleetControl;
   readonly tokens: AccessTokens;
+  readonly files: FileKeeper;
   readonly options: ResolvedMillraceOptions;
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | null = null;
@@ -56,6 +59,7 @@ export class ClientCore {
     this.inspector = new Inspector(storage, settings);
     this.fleet = new FleetControl(storage, settings);
     this.tokens = new AccessTokens(storage);
+    this.files = createFileKeeper(fileSettings(settings), storage);
     this.handles = {
       job: (id) => this.inspector.job(id),
       result: (id, resultOptions) => this.waiter.wait(id, resultOptions),

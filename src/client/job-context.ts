@@ -2,6 +2,7 @@ import type { Logger } from '../internal/logger.js';
 import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import type { JobDefinition } from './define-job.js';
 import type { DispatchArguments } from './dispatch-options.js';
+import type { JobFiles } from './job-files.js';
 import type { JobHandle } from './job-handle.js';
 import type { Jsonified } from './jsonified.js';
 
@@ -16,6 +17,8 @@ export interface JobContext<Input> {
   readonly job: JobFacts;
   /** Writes to the job's own log (best effort, at most 1,000 lines and 256 KB a job) and to the worker's. */
   readonly log: Logger;
+  /** Files that are kept with this job. */
+  readonly files: JobFiles;
   /** Says how far it is; at most one a second is stored, the last one always. */
   progress(done: number, total?: number, note?: string): void;
   /** Extends the lease now and says whether it is still held, as far as is known: true while the database does not answer. Never rejects. */

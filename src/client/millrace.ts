@@ -3,6 +3,7 @@ import type { SettingValues } from '../internal/settings.js';
 import type { EventListener, TypedEvents } from '../internal/typed-events.js';
 import { version } from '../internal/version.js';
 import { type RescueReport, Rescuer } from '../maintenance/rescuer.js';
+import type { FileKeeper } from '../storage/files/file-keeper.js';
 import type { LimitState } from '../storage/job-limit.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { ControlOutcome } from '../storage/settlement.js';
@@ -70,6 +71,7 @@ import type { WorkerListing } from './worker-view.js';
 
 /** What the parts around a client build on: commands, workers, a hub. */
 export interface MillraceInternals {
+  readonly files: FileKeeper;
   storage(): Promise<Storage>;
   /** The jobs that can run here. */
   readonly definitions: ReadonlyMap<string, RunnableJob>;
@@ -559,13 +561,14 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
 
   /** For what is built around a client; may change with any version. */
   get internals(): MillraceInternals {
-    const { access, definitions, settings, logger, events, dispatcher } = this.#core;
+    const { access, definitions, settings, logger, events, dispatcher, files } = this.#core;
     return {
       storage: () => access.get(),
       definitions: definitions.runnable,
       settings,
       logger,
       events,
+      files,
       dispatchFor: ({ name, input, options, ...facts }) =>
         this.#isClosed ? Promise.reject(closedError()) : dispatcher.dispatch(name, input, options, facts),
       dispatchManyFor: (entries) => this.#dispatchManyFor(entries),

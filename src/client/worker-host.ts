@@ -1,4 +1,5 @@
 import { heartbeatIntervalMs, type SettingValues } from '../internal/settings.js';
+import { fileSettings } from '../storage/files/create-keeper.js';
 import type { ClientCore } from './client-core.js';
 
 const minuteMs = 60_000;
@@ -19,6 +20,7 @@ export function workerSettings(settings: SettingValues) {
     retentionMs: settings.retentionDays * dayMs,
     logRetentionMs: settings.logRetentionDays * dayMs,
     maxPayloadBytes: settings.maxPayloadBytes,
+    files: fileSettings(settings),
     lanes: settings,
     budgets: { queues: settings.queueCostBudgets, groups: settings.groupCostBudgets },
     values: settings,

@@ -1,4 +1,5 @@
 import type { Logger } from '../internal/logger.js';
+import type { FileKeeper } from '../storage/files/file-keeper.js';
 import type { Storage } from '../storage/storage.js';
 import type { HubMetrics } from './hub-metrics.js';
 import type { HubSettings } from './hub-options.js';
@@ -27,6 +28,8 @@ export interface HubContext {
   readonly metrics: HubMetrics;
   readonly authenticate: Authenticate;
   readonly random: () => number;
+  /** Where it keeps the files of jobs. */
+  readonly files: FileKeeper;
   /** Once it is open; rejects when the hub stops before. */
   storage(): Promise<Storage>;
   /** The database's clock as last read and counted on since, epoch ms. */

@@ -3,6 +3,8 @@ import { MillraceError } from '../internal/errors.js';
 import { guardedLogger, type Logger, silentLogger } from '../internal/logger.js';
 import { heartbeatIntervalMs, resolveSettings, type SettingValues } from '../internal/settings.js';
 import { helloMs, pingMs, silenceMs } from '../protocol/link-terms.js';
+import { createFileKeeper, fileSettings } from '../storage/files/create-keeper.js';
+import type { FileKeeper } from '../storage/files/file-keeper.js';
 import type { Budgets } from '../storage/job-limit.js';
 import type { Storage } from '../storage/storage.js';
 import type { OwnToken } from './auth/authenticator.js';
@@ -43,6 +45,7 @@ export interface ResolvedHubOptions {
   readonly logger: Logger;
   readonly ownTokens: readonly OwnToken[];
   readonly random: () => number;
+  readonly files: FileKeeper;
 }
 
 /** @throws MillraceError `option-invalid` without client and storage */
@@ -61,6 +64,7 @@ export function resolveHubOptions(options: HubOptions): ResolvedHubOptions {
     logger: guardedLogger(options.logger ?? client?.internals.logger ?? silentLogger),
     ownTokens,
     random,
+    files: client?.internals.files ?? createFileKeeper(fileSettings(values), storageOf(options)),
   };
 }
 

@@ -73,7 +73,7 @@ export class HubRun {
     });
     // Nobody need wait for it; whoever says hello is told.
     this.opened.catch(() => undefined);
-    const { settings, logger, random, values, host, advertiseUrl, ownTokens: own } = options;
+    const { settings, logger, random, files, values, host, advertiseUrl, ownTokens: own } = options;
     const storage = authStorage(() => this.#soon());
     this.#auth = new HubAuth({ storage, settings: values, logger, host, advertiseUrl, own });
     this.context = {
@@ -82,6 +82,7 @@ export class HubRun {
       settings,
       logger,
       random,
+      files,
       authenticate: workerAdmission(this.#auth),
       storage: () => this.#soon(),
       databaseNowMs: () => this.#clock.nowMs(),
@@ -198,6 +199,7 @@ export class HubRun {
       staleReapMs,
       reapIntervalMs,
       logger,
+      files: this.context.files,
       onForgotten: () => {
         this.context.metrics.reaps += 1;
       },

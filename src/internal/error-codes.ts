@@ -54,6 +54,47 @@ export const errorCodes = {
     meaning: 'A lift that was to bring an input of an earlier version up to that of the code threw an error.',
     fix: 'Correct the function of the list "upcast" that the message names; the job is retried as after any failure.',
   },
+  'file-name-invalid': {
+    retryable: false,
+    meaning: 'The name of a file has nothing in it that a file can be called by.',
+    fix: 'Give the file a name of letters and digits, such as report.pdf.',
+  },
+  'file-too-large': {
+    retryable: false,
+    meaning: 'A file is larger than the limit for one file.',
+    fix: 'Raise MILLRACE_MAX_FILE, or put the file in parts.',
+  },
+  'files-full': {
+    retryable: false,
+    meaning: 'A job has as many files, or as many bytes in them, as one job may have.',
+    fix: 'Raise MILLRACE_MAX_JOB_FILES, or put fewer files from one job.',
+  },
+  'file-not-found': {
+    retryable: false,
+    meaning: 'There is no such file, or its bytes are no longer in the store.',
+    fix: 'List the files of the job; they go with it at the end of its retention.',
+  },
+  'file-upload-lost': {
+    retryable: true,
+    meaning: 'The first part of a file that was on its way is no longer where it was sent to.',
+    fix: 'Put the file again; a retry of the job does.',
+  },
+  'file-store-full': {
+    retryable: true,
+    meaning: 'The disk on which files are kept has no room left.',
+    fix: 'Make room on it, or move the files to another disk and name that folder by MILLRACE_FILES.',
+  },
+  'file-store-unusable': {
+    retryable: true,
+    meaning: 'The folder for files cannot be read or written.',
+    fix: 'Make the folder that the message names readable and writable for this user, or set MILLRACE_FILES to another one.',
+  },
+  'file-store-elsewhere': {
+    retryable: false,
+    meaning:
+      'The files of this database are kept in a folder that this process does not have, as on another machine.',
+    fix: 'Set MILLRACE_FILES to the folder that all processes share, or let the worker get its jobs from a hub beside it.',
+  },
   'folder-unusable': {
     retryable: false,
     meaning: 'The folder for what lanes write for a while cannot be used.',

@@ -328,6 +328,27 @@ export const settings = Object.freeze({
     meaning:
       'How long running jobs may go on after TERM or INT; then they are aborted and put back without being charged an attempt.',
   }),
+  files: textSetting({
+    env: 'MILLRACE_FILES',
+    default: 'auto',
+    expected: 'a folder that can be written, or auto',
+    meaning:
+      'Where the files of jobs are kept; one folder for all workers and hubs of a database. auto: the folder `files` in the state folder.',
+  }),
+  maxFile: sizeSetting({
+    env: 'MILLRACE_MAX_FILE',
+    defaultBytes: 1024 ** 3,
+    minBytes: 1024,
+    maxBytes: 1024 ** 4,
+    meaning: 'The largest file that a job may keep.',
+  }),
+  maxJobFiles: sizeSetting({
+    env: 'MILLRACE_MAX_JOB_FILES',
+    defaultBytes: 10 * 1024 ** 3,
+    minBytes: 1024,
+    maxBytes: 1024 ** 4,
+    meaning: 'How much all files of one job may be together.',
+  }),
   maxPayload: sizeSetting({
     env: 'MILLRACE_MAX_PAYLOAD',
     defaultBytes: 1024 ** 2,

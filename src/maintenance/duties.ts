@@ -1,16 +1,19 @@
 /**
  * The singleton tasks of the system, run by whichever process with the database holds their row: recovery of expired
- * leases, forgetting of workers that are silent for long, release of blocked jobs that were missed, deletion of what is past its retention. A second holder does no harm,
+ * leases, forgetting of workers that are silent for long, release of blocked jobs that were missed, deletion of what is past
+ * its retention, and of files that belong to nothing any more. A second holder does no harm,
  * every step being compare-and-set. Housekeeping of the engine (`tidy`) is each process's own.
  *
  * A failed round is logged (one that goes on failing now and then) and tried again at its next turn; one duty that fails never keeps the others from theirs.
  */
+import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { withDeadline } from '../internal/deadline.js';
-import { isMillraceError } from '../internal/errors.js';
+import { hasErrorCode, isMillraceError } from '../internal/errors.js';
 import type { Logger } from '../internal/logger.js';
 import { OutageLog } from '../internal/outage-log.js';
 import { Service } from '../internal/service.js';
+import type { FileKeeper } from '../storage/files/file-keeper.js';
 import type { Storage } from '../storage/storage.js';
 import { Reaper } from './reaper.js';
 import { Rescuer } from './rescuer.js';
@@ -27,11 +30,14 @@ export interface DutiesOptions {
   readonly staleReapMs: number;
   readonly reapIntervalMs: number;
   readonly logger: Logger;
+  /** Files of jobs. @default they are left alone */
+  readonly files?: FileKeeper | undefined;
   /** For each registration that was forgotten. @default nothing */
   readonly onForgotten?: () => void;
 }
 
 const cleanEveryMs = 60_000;
+const sweepFilesEveryMs = 10 * 60_000;
 const tidyEveryMs = 1_000;
 const batch = 500;
 /** A round that finds more than it can delete in this time leaves the rest to its next turn. */
@@ -83,6 +89,7 @@ export class Duties extends Service {
       this.#round('reap', this.#options.reapIntervalMs, () => this.#reap()),
       this.#round('release', rescueEveryMs, () => this.#release(rescueEveryMs)),
       this.#round('clean', cleanEveryMs, () => this.#clean()),
+      this.#round('sweep files', sweepFilesEveryMs, () => this.#sweepFiles()),
       this.#round('tidy', tidyEveryMs, () => this.#tidy()),
     ]);
     return Promise.resolve();
@@ -159,6 +166,25 @@ export class Duties extends Service {
       storage.purgeTraces({ olderThanMs: logRetentionMs, limit: batch }),
     );
     if (purged + traces > 0) logger.info('cleaned up what is past its retention', { jobs: purged, traces });
+  }
+
+  /** Rows are looked through once for all, bytes once on each machine. The turns are never handed back, so that processes that come and go do not make more of them. */
+  async #sweepFiles(): Promise<void> {
+    const { files, logger, holder, storage } = this.#options;
+    if (files === undefined) return;
+    const { signal } = this.#stopping;
+    const ttlMs = sweepFilesEveryMs * 0.8;
+    try {
+      const mayRows = await storage.takeDuty('sweep files', holder, ttlMs);
+      const removed = mayRows ? await files.sweepRows(signal) : 0;
+      const mayContents = await storage.takeDuty(`sweep files on ${hostname()}`, holder, ttlMs);
+      const contents = mayContents ? await files.sweepContents(signal) : 0;
+      if (removed + contents > 0)
+        logger.info('removed files of jobs that are gone', { files: removed, contents });
+    } catch (error) {
+      // Before the migration that brings the tables there are no files.
+      if (!hasErrorCode(error, 'schema-missing')) throw error;
+    }
   }
 
   async #tidy(): Promise<void> {

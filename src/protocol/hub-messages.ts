@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   claimedJob,
   enqueueOutcome,
+  fileRecord,
   handlerProfile,
   heldLease,
   jobId,
@@ -98,6 +99,21 @@ export const turnAnswer = z.object({ type: z.literal('turn-answer'), re, granted
 
 export const backlog = z.object({ type: z.literal('backlog'), re, claimable: count });
 
+/** Answers what a worker says of a file that it puts. */
+export const fileAck = z.object({
+  type: z.literal('file-ack'),
+  re,
+  /** Bytes of it that are there. */
+  held: count,
+  /** Once it is listed. */
+  file: fileRecord.nullable(),
+});
+
+export const files = z.object({ type: z.literal('files'), re, files: z.array(fileRecord) });
+
+/** Base64; shorter than asked for only at the end of the file. */
+export const fileBytes = z.object({ type: z.literal('file-bytes'), re, data: text });
+
 /** A job that must run alone is due: the worker makes room and asks for it by a want with `alone`. */
 export const lone = z.object({ type: z.literal('lone') });
 
@@ -127,6 +143,9 @@ export const hubMessage = z.discriminatedUnion('type', [
   queues,
   turnAnswer,
   backlog,
+  fileAck,
+  files,
+  fileBytes,
   lone,
   goodbyeAck,
   failed,

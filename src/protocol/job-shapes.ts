@@ -154,3 +154,16 @@ export const want = z.object({
   /** One job that must run with nothing beside it, and none other. */
   alone: z.boolean(),
 });
+
+/** What is said of a file while it comes: its id is that of the upload too. */
+export const fileUpload = z.object({ id: jobId, lease, name: text.max(10_000), type: text.max(200) });
+
+export const fileRecord = z.object({
+  id: jobId,
+  jobId,
+  name: text,
+  type: text,
+  sizeBytes: count,
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  createdAtMs: z.number(),
+});

@@ -24,6 +24,12 @@ export const silenceMs = 120_000;
 /** The first message of a connection must come within this. */
 export const helloMs = 10_000;
 
+/** Of a file, in one message. */
+export const filePieceBytes = 256 * 1024;
+
+/** Its base64. */
+export const filePieceText = Math.ceil(filePieceBytes / 3) * 4;
+
 /** Settlements, jobs of a dispatch, log lines in one message. */
 export const mostRows = 1_000;
 

@@ -1,7 +1,9 @@
 /** Messages of a worker to its hub. Those with an `id` are answered by one with `re`; see PROTOCOL.md for each. */
 import { z } from 'zod';
 import {
+  fileUpload,
   incarnation,
+  jobId,
   laneKindName,
   lease,
   logLine,
@@ -12,7 +14,7 @@ import {
   take,
   want,
 } from './job-shapes.js';
-import { mostRows } from './link-terms.js';
+import { filePieceText, mostRows } from './link-terms.js';
 
 const text = storableText;
 const count = z.number().int().nonnegative();
@@ -125,6 +127,35 @@ export const askBacklog = z.object({
   except: z.array(text),
 });
 
+/** A file comes, or goes on after a connection was lost: answered with how many bytes of it are there. */
+export const fileBegin = z.object({ type: z.literal('file-begin'), id, file: fileUpload });
+
+/** Bytes of it, as base64, from `offset`; what is there already is passed over. */
+export const filePiece = z.object({
+  type: z.literal('file-piece'),
+  id,
+  file: fileUpload,
+  offset: count,
+  data: z.string().max(filePieceText),
+});
+
+/** It is whole: the answer brings it as it is listed. */
+export const fileEnd = z.object({ type: z.literal('file-end'), id, file: fileUpload, sizeBytes: count });
+
+/** It will not go on. */
+export const fileDrop = z.object({ type: z.literal('file-drop'), id, file: fileUpload });
+
+/** The files of a job, or the one of this id. */
+export const askFiles = z.object({
+  type: z.literal('ask-files'),
+  id,
+  job: jobId.nullable(),
+  file: jobId.nullable(),
+});
+
+/** At most 256 KB of a file, from `offset`. */
+export const fileRead = z.object({ type: z.literal('file-read'), id, file: jobId, offset: count });
+
 /** It ends; its last numbers. The hub closes with 1000 once it has answered. */
 export const goodbye = z.object({ type: z.literal('goodbye'), id, status: workerStatus });
 
@@ -141,6 +172,12 @@ export const workerMessage = z.discriminatedUnion('type', [
   askQueues,
   turn,
   askBacklog,
+  fileBegin,
+  filePiece,
+  fileEnd,
+  fileDrop,
+  askFiles,
+  fileRead,
   goodbye,
 ]);
 

@@ -41,6 +41,7 @@ import type { Capabilities } from './capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from './claimed-job.js';
 import type { HandlerProfile, ProfileNote } from './handler-profile.js';
 import type { HubRecord, HubReport } from './hub-record.js';
+import type { FileAddition, FileAdditionOutcome, FileRecord, FileSweep } from './job-file.js';
 import type { LimitState } from './job-limit.js';
 import type { LogLine, NewLogLine } from './job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from './job-record.js';
@@ -171,6 +172,20 @@ export interface Storage {
   /** Keeps at most 1,000 lines and 256 KB a job; what comes beyond is dropped. Lines whose lease is neither the job's present one nor the one that ended it are dropped. A repeated seq of one lease is kept once. */
   appendLog(lines: readonly NewLogLine[]): Promise<void>;
   log(id: string, page: { after?: string; limit: number }): Promise<LogLine[]>;
+
+  // ── files ─────────────────────────────────────────────────────────────────────────────────────────────────────
+  /** Lists a file whose bytes are kept already; one of the same name goes. A repeat changes nothing but its time. */
+  addFile(addition: FileAddition): Promise<FileAdditionOutcome>;
+  /** The files of a job in the order of their names, however many (their number is capped where they are added). */
+  files(jobId: string): Promise<FileRecord[]>;
+  /** Null: unknown, or its job is gone. */
+  file(id: string): Promise<FileRecord | null>;
+  /** Removes, of the next `limit` files after this id, those whose job is gone. */
+  sweepFiles(request: { after: string | null; limit: number }): Promise<FileSweep>;
+  /** Of these hashes, those that a file has, in no order; at most 1,000 a call. */
+  keptContents(hashes: readonly string[]): Promise<string[]>;
+  /** The id of the one byte store of this database: the proposed one where it had none; null where none is known or proposed. */
+  fileStoreId(proposed: string | null): Promise<string | null>;
 
   // ── workers and duties ────────────────────────────────────────────────────────────────────────────────────────
   /** Adds or replaces the registration of this id; its `adminState` stays what it was. `taken`: another incarnation under this id was heard within `aliveMs`, and is not `ended`: one that the caller knows to be over. A recycle that was asked of another incarnation is forgotten. */

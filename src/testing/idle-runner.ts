@@ -53,7 +53,7 @@ export class IdleRunner {
   readonly #labels: readonly string[];
 
   constructor(parts: IdleRunnerParts) {
-    const { definitions, events, logger, settings, storage } = parts.millrace.internals;
+    const { definitions, events, files, logger, settings, storage } = parts.millrace.internals;
     this.#parts = parts;
     this.#names = [...definitions.keys()];
     const required = [...definitions.values()].flatMap(({ requires }) => requires);
@@ -65,6 +65,7 @@ export class IdleRunner {
       database: null,
       definitions: inlineOnly(definitions),
       events,
+      files,
       logger,
       settings: workerSettings(settings),
       version,

@@ -6,9 +6,11 @@ import { cancel, type Outcome, snooze } from '../client/outcomes.js';
 import type { Duration } from '../internal/duration.js';
 import { describeFailure } from '../internal/failure.js';
 import type { LogFields, Logger } from '../internal/logger.js';
+import type { FilePort } from '../storage/files/file-port.js';
 import type { NewLogLine } from '../storage/job-log.js';
 import type { SyncUserTransaction, UserTransaction } from '../storage/transaction/user-transaction.js';
 import type { Attempt } from './attempt.js';
+import { AttemptFiles } from './attempt-files.js';
 import { type SettlePorts, settleWithin, settleWithinSync } from './settle-within.js';
 
 /** What a context reaches outward for; `runNow` and a worker give different ones. */
@@ -21,6 +23,7 @@ export interface ContextPorts extends SettlePorts {
   ): Promise<JobHandle<unknown>>;
   /** Extends the leases now; false when this one is lost. */
   renew(attempt: Attempt): Promise<boolean>;
+  readonly files: FilePort;
   readonly logger: Logger;
 }
 
@@ -37,6 +40,7 @@ export class AttemptContext implements JobContext<unknown> {
   readonly #ports: ContextPorts;
   #facts: JobFacts | null = null;
   #log: Logger | null = null;
+  #files: AttemptFiles | null = null;
   #seq = 0;
   #progressAt = Number.NEGATIVE_INFINITY;
   #pendingProgress: string | null = null;
@@ -64,6 +68,11 @@ export class AttemptContext implements JobContext<unknown> {
       dueAt: new Date(dueAtMs),
     };
     return this.#facts;
+  }
+
+  get files(): AttemptFiles {
+    this.#files ??= new AttemptFiles(this.#attempt, this.#ports.files);
+    return this.#files;
   }
 
   get log(): Logger {

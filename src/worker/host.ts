@@ -3,6 +3,8 @@ import type { RunnableJob } from '../client/job-definition.js';
 import type { Logger } from '../internal/logger.js';
 import type { SettingValues } from '../internal/settings.js';
 import type { TypedEvents } from '../internal/typed-events.js';
+import type { FileSettings } from '../storage/files/create-keeper.js';
+import type { FileKeeper } from '../storage/files/file-keeper.js';
 import type { Budgets } from '../storage/job-limit.js';
 import type { Storage } from '../storage/storage.js';
 import type { WorkerStorage } from '../storage/worker-storage.js';
@@ -23,6 +25,8 @@ export interface WorkerHost {
   readonly definitions: ReadonlyMap<string, RunnableJob>;
   readonly logger: Logger;
   readonly events: TypedEvents<MillraceEvents>;
+  /** Files of jobs, where the database is at hand. */
+  readonly files: FileKeeper;
   readonly dispatch: ContextPorts['dispatch'];
   /** The same, where jobs go another way than by `storage`. */
   readonly dispatchOver: (storage: Pick<WorkerStorage, 'enqueue' | 'within'>) => ContextPorts['dispatch'];
@@ -48,6 +52,7 @@ export interface WorkerSettings {
   readonly retentionMs: number;
   readonly logRetentionMs: number;
   readonly maxPayloadBytes: number;
+  readonly files: FileSettings;
   readonly lanes: LaneSettings;
   /** On the summed cost of what runs, of all workers together. */
   readonly budgets: Budgets;

@@ -7,6 +7,7 @@ import type { Logger } from '../internal/logger.js';
 import { setLongTimeout } from '../internal/long-timeout.js';
 import { uuidv7 } from '../internal/uuid.js';
 import type { ClaimedJob } from '../storage/claimed-job.js';
+import { LooseFiles } from '../storage/files/loose-files.js';
 import { unbounded } from '../storage/job-limit.js';
 import type { Settlement } from '../storage/settlement.js';
 import { Attempt } from './attempt.js';
@@ -93,6 +94,7 @@ function executorFor({ logger, dispatch, maxPayloadBytes }: RunNowOptions): Exec
       settleIn: () => Promise.resolve('done'),
       settleInSync: () => 'done',
       wasSettled: (_, hasFailed) => Promise.resolve(!hasFailed),
+      files: new LooseFiles(),
       maxPayloadBytes,
       logger,
     },

@@ -13,6 +13,7 @@ import { exchangeSuite } from './exchange.suite.js';
 import { failedParentsSuite } from './failed-parents.suite.js';
 import { fairnessSuite } from './fairness.suite.js';
 import { faultsSuite } from './faults.suite.js';
+import { filesSuite } from './files.suite.js';
 import { filterSuite } from './filter.suite.js';
 import { hubLeasesSuite } from './hub-leases.suite.js';
 import { hubsSuite } from './hubs.suite.js';
@@ -60,6 +61,7 @@ const areas = {
   stats: statsSuite,
   texts: textsSuite,
   log: logSuite,
+  files: filesSuite,
   workers: workersSuite,
   hubs: hubsSuite,
   'hub leases': hubLeasesSuite,

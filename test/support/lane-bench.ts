@@ -6,6 +6,7 @@ import type { Logger } from '../../src/internal/logger.js';
 import { uuidv7 } from '../../src/internal/uuid.js';
 import { version } from '../../src/internal/version.js';
 import type { ClaimedJob } from '../../src/storage/claimed-job.js';
+import { LooseFiles } from '../../src/storage/files/loose-files.js';
 import type { NewLogLine } from '../../src/storage/job-log.js';
 import type { NewJob } from '../../src/storage/new-job.js';
 import { type AbortCause, Attempt } from '../../src/worker/attempt.js';
@@ -123,6 +124,7 @@ export class LaneBench implements AsyncDisposable {
           throw new Error('a lane settles by itself');
         },
         wasSettled: () => Promise.resolve(false),
+        files: new LooseFiles(),
         maxPayloadBytes: megabyte,
         logger,
       },

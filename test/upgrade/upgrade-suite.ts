@@ -5,15 +5,15 @@ import { emptyDatabase, engineAvailable } from '../support/engines.js';
 import { hubReport } from '../support/hub-report.js';
 import { tempDir } from '../support/temp.js';
 import { workerReport } from '../support/worker-report.js';
-import { copyInto, firstMysql, firstPostgres, firstSqlite } from './first-schema.js';
+import { copyInto, mysqlAt, postgresAt, type SchemaVersion, sqliteAt } from './older-schema.js';
 
 type Engine = 'sqlite' | 'postgres' | 'mysql';
 const ALIVE = 120_000;
 
-/** A database of the first schema, with work in it, comes to the newest one with nothing lost. */
+/** A database of an older schema, with work in it, comes to the newest one with nothing lost. */
 export function upgradeSuite(engine: Engine): void {
   describe.skipIf(!engineAvailable(engine))(`[${engine}] upgrade`, () => {
-    test('jobs, workers and leases of the first schema go on in the newest', async () => {
+    test('jobs, workers and leases of an older schema go on in the newest', async () => {
       await using database = await emptyDatabase(engine);
       const { queue, worker, running, waiting } = await withWork(engine, database.address);
       await using now = await openWith(engine, database.address, 'auto');
@@ -45,22 +45,37 @@ export function upgradeSuite(engine: Engine): void {
       expect(await storage.tokens()).toEqual([]);
     });
 
+    test('the first schema comes to the newest by every step between', async () => {
+      await using database = await emptyDatabase(engine);
+      await schemaAt(engine, database.address, 1);
+      await using now = await openWith(engine, database.address, 'auto');
+      const { storage, stage } = now;
+      const job = await stage.running(stage.queue());
+      await storage.hubBeat(hubReport({ id: 'h' }));
+      expect(await storage.files(job.id)).toEqual([]);
+      expect(await stage.settle(job, done)).toBe('done');
+    });
+
     // A file is brought up to date by whoever opens it.
     test.skipIf(engine === 'sqlite')('this code runs on the schema before the newest', async () => {
       await using database = await emptyDatabase(engine);
       const { worker } = await withWork(engine, database.address);
       await using old = await openWith(engine, database.address, 'check');
       const { storage, stage } = old;
-      expect(await storage.register(worker, ALIVE)).toEqual({
-        ...{ outcome: 'registered', adminState: 'drain', epoch: 0 },
+      expect(await storage.register(worker, ALIVE)).toMatchObject({
+        ...{ outcome: 'registered', adminState: 'drain' },
       });
       const clone = { ...worker, incarnation: stage.incarnation() };
-      expect(await storage.register(clone, ALIVE)).toMatchObject({ outcome: 'taken', epoch: 0 });
-      expect(await storage.heartbeat(worker, 0)).toMatchObject({ outcome: 'ok' });
+      expect(await storage.register(clone, ALIVE)).toMatchObject({ outcome: 'taken' });
+      expect(await storage.heartbeat(worker)).toMatchObject({ outcome: 'ok' });
       expect(await storage.heartbeat(clone)).toMatchObject({ outcome: 'unknown' });
-      expect(await storage.hubs()).toEqual([]);
       expect(await storage.purgeTraces({ olderThanMs: 0, limit: 10 })).toBe(0);
-      await expect(storage.hubBeat(hubReport({ id: 'h' }))).rejects.toThrow(/millrace migrate/);
+      const job = await stage.running(stage.queue());
+      expect(await stage.settle(job, done)).toBe('done');
+      expect(await storage.delete(job.id)).toBe('done');
+      for (const call of [() => storage.files(job.id), () => storage.sweepFiles({ after: null, limit: 1 })])
+        await expect(call()).rejects.toMatchObject({ code: 'schema-missing' });
+      await expect(storage.fileStoreId('s')).rejects.toThrow(/millrace migrate/);
     });
 
     test.skipIf(engine === 'sqlite')('it goes on while the tables are brought up to date', async () => {
@@ -69,8 +84,8 @@ export function upgradeSuite(engine: Engine): void {
       await using old = await openWith(engine, database.address, 'check');
       expect(await old.storage.register(worker, ALIVE)).toMatchObject({ outcome: 'registered' });
       await using migrating = await openWith(engine, database.address, 'auto');
-      await migrating.storage.hubBeat(hubReport({ id: 'h' }));
-      expect((await old.storage.hubs()).map(({ id }) => id)).toEqual(['h']);
+      await migrating.storage.fileStoreId('s');
+      expect(await old.storage.fileStoreId(null)).toBe('s');
       expect(await old.storage.register(worker, ALIVE)).toMatchObject({ outcome: 'registered' });
       expect(await old.storage.heartbeat(worker)).toMatchObject({ outcome: 'ok' });
       expect((await old.storage.workers()).map(({ id }) => id)).toEqual([worker.id]);
@@ -99,17 +114,24 @@ interface Work {
 }
 
 async function withWork(engine: Engine, address: string): Promise<Work> {
-  if (engine === 'postgres') await firstPostgres(address);
-  if (engine === 'mysql') await firstMysql(address);
-  if (engine !== 'sqlite') return fill(await openWith(engine, address, 'check'));
+  if (engine !== 'sqlite') {
+    await schemaAt(engine, address, 'the one before');
+    return fill(await openWith(engine, address, 'check'));
+  }
   // What this code writes, it writes to a file of the newest schema; from there it is copied.
   await using folder = tempDir('upgrade');
   const full = folder.file('full.db');
   const work = await fill(await openWith(engine, `sqlite:${full}`, 'auto'));
-  const file = address.slice('sqlite:'.length).split('?')[0] ?? '';
-  firstSqlite(file);
-  copyInto(file, full);
+  await schemaAt(engine, address, 1);
+  copyInto(fileOf(address), full);
   return work;
+}
+
+const fileOf = (address: string): string => address.slice('sqlite:'.length).split('?')[0] ?? '';
+
+function schemaAt(engine: Engine, address: string, version: SchemaVersion): Promise<void> | void {
+  if (engine === 'sqlite') return sqliteAt(fileOf(address), version);
+  return engine === 'postgres' ? postgresAt(address, version) : mysqlAt(address, version);
 }
 
 async function fill(opened: Opened): Promise<Work> {

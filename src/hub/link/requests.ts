@@ -6,12 +6,13 @@ import { incarnationOf, type Take } from '../../storage/claimed-job.js';
 import type { NewLogLine } from '../../storage/job-log.js';
 import type { NewJob } from '../../storage/new-job.js';
 import type { HubContext } from '../hub-context.js';
+import type { FileQuestion } from './file-requests.js';
 import type { LinkedWorker } from './linked-worker.js';
 
 /** Those that are answered by asking storage alone. */
 export type Question = Exclude<
   WorkerMessage,
-  HelloMessage | { type: 'settle' } | { type: 'beat' } | { type: 'turn' } | { type: 'goodbye' }
+  HelloMessage | FileQuestion | { type: 'settle' } | { type: 'beat' } | { type: 'turn' } | { type: 'goodbye' }
 >;
 
 const mostLogBatches = 4;

@@ -12,6 +12,7 @@ import type { Absentees } from '../fleet/absentees.js';
 import type { FleetWatch } from '../fleet/fleet-watch.js';
 import type { HubContext } from '../hub-context.js';
 import type { Placement } from '../placement/placement.js';
+import { answerFile, isFileQuestion } from './file-requests.js';
 import { beat } from './heartbeats.js';
 import { join } from './joining.js';
 import type { LinkedWorker } from './linked-worker.js';
@@ -126,7 +127,10 @@ export class WorkerLink implements SessionPorts {
       case 'goodbye':
         return await this.#goodbye(worker, message);
       default: {
-        const reply = await answer(this.#parts.context, worker, message);
+        const { context } = this.#parts;
+        const reply = isFileQuestion(message)
+          ? await answerFile(context.files, worker, message)
+          : await answer(context, worker, message);
         if (reply !== null) worker.channel.send(reply);
       }
     }

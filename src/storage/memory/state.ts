@@ -3,6 +3,7 @@ import type { AccessToken } from '../access-token.js';
 import type { AuditEntry } from '../audit.js';
 import type { LeaseToken, StopRequest } from '../claimed-job.js';
 import type { HubRecord } from '../hub-record.js';
+import type { FileRecord } from '../job-file.js';
 import type { JobLimit } from '../job-limit.js';
 import type { LogLine } from '../job-log.js';
 import type { FailedParentPolicy, NewJob, UniqueScope } from '../new-job.js';
@@ -112,6 +113,8 @@ export class MemoryState {
   /** In the order of their making. */
   readonly tokens = new Map<string, Omit<AccessToken, 'isValid'>>();
   readonly duties = new Map<string, Duty>();
+  files = new Map<string, FileRecord>();
+  fileStoreId: string | null = null;
   /** Queues in which something may have become claimable since the last wake-up. */
   readonly awakened = new Set<string>();
   claims = 0;

@@ -10,6 +10,7 @@ import type { Capabilities } from '../capabilities.js';
 import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '../claimed-job.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
 import type { HubRecord, HubReport } from '../hub-record.js';
+import type { FileAddition, FileAdditionOutcome, FileRecord, FileSweep } from '../job-file.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -39,6 +40,7 @@ import type {
 import * as claims from './claim.js';
 import * as control from './control.js';
 import { enqueue } from './enqueue.js';
+import * as files from './files.js';
 import * as hubs from './hubs.js';
 import * as inspect from './inspect.js';
 import { limits } from './limits.js';
@@ -266,6 +268,30 @@ export class MemoryStorage implements Storage {
 
   stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
     return this.#step((state) => hubs.stopRequests(state, incarnations));
+  }
+
+  addFile(addition: FileAddition): Promise<FileAdditionOutcome> {
+    return this.#step((state) => files.addFile(state, addition));
+  }
+
+  files(jobId: string): Promise<FileRecord[]> {
+    return this.#step((state) => files.files(state, jobId));
+  }
+
+  file(id: string): Promise<FileRecord | null> {
+    return this.#step((state) => files.file(state, id));
+  }
+
+  sweepFiles(request: { after: string | null; limit: number }): Promise<FileSweep> {
+    return this.#step((state) => files.sweepFiles(state, request));
+  }
+
+  keptContents(hashes: readonly string[]): Promise<string[]> {
+    return this.#step((state) => files.keptContents(state, hashes));
+  }
+
+  fileStoreId(proposed: string | null): Promise<string | null> {
+    return this.#step((state) => files.fileStoreId(state, proposed));
   }
 
   hubBeat(hub: HubReport): Promise<void> {

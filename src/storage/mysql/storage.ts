@@ -13,6 +13,7 @@ import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '..
 import type { Diagnosis } from '../diagnosis.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
 import type { HubRecord, HubReport } from '../hub-record.js';
+import type { FileAddition, FileAdditionOutcome, FileRecord, FileSweep } from '../job-file.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -51,6 +52,7 @@ import { diagnose } from './diagnose.js';
 import { Dictionary } from './dictionary.js';
 import type { DriverConnection } from './driver.js';
 import { Enqueuer } from './enqueuing.js';
+import * as files from './files.js';
 import * as fleet from './fleet.js';
 import { HeldFacts } from './held-facts.js';
 import * as hubs from './hubs.js';
@@ -325,6 +327,30 @@ export class MysqlStorage implements Storage {
 
   async stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
     return leases.stopRequests(this.#context(), incarnations);
+  }
+
+  async addFile(addition: FileAddition): Promise<FileAdditionOutcome> {
+    return files.addFile(this.#context(), addition);
+  }
+
+  async files(jobId: string): Promise<FileRecord[]> {
+    return files.files(this.#context(), jobId);
+  }
+
+  async file(id: string): Promise<FileRecord | null> {
+    return files.file(this.#context(), id);
+  }
+
+  async sweepFiles(request: { after: string | null; limit: number }): Promise<FileSweep> {
+    return files.sweepFiles(this.#context(), request);
+  }
+
+  async keptContents(hashes: readonly string[]): Promise<string[]> {
+    return files.keptContents(this.#context(), hashes);
+  }
+
+  async fileStoreId(proposed: string | null): Promise<string | null> {
+    return files.fileStoreId(this.#context(), proposed);
   }
 
   async hubBeat(hub: HubReport): Promise<void> {

@@ -19,6 +19,8 @@ const names = [
   'workers',
   'hubs',
   'tokens',
+  'files',
+  'filestore',
   'audit',
   'duties',
   'gates',

@@ -7,6 +7,7 @@ import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '..
 import type { Diagnosis } from '../diagnosis.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
 import type { HubRecord, HubReport } from '../hub-record.js';
+import type { FileAddition, FileAdditionOutcome, FileRecord, FileSweep } from '../job-file.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -45,6 +46,7 @@ import { diagnose } from './diagnose.js';
 import { Duties } from './duties.js';
 import { Enqueuer } from './enqueue.js';
 import { Exchange } from './exchange.js';
+import { Files } from './files.js';
 import { Followed } from './followed.js';
 import { Hubs } from './hubs.js';
 import { Inspector } from './inspect.js';
@@ -303,6 +305,30 @@ export class PostgresStorage implements Storage {
     return this.#with((parts) => parts.claims.stopRequests(incarnations));
   }
 
+  addFile(addition: FileAddition): Promise<FileAdditionOutcome> {
+    return this.#with((parts) => parts.files.add(addition));
+  }
+
+  files(jobId: string): Promise<FileRecord[]> {
+    return this.#with((parts) => parts.files.ofJob(jobId));
+  }
+
+  file(id: string): Promise<FileRecord | null> {
+    return this.#with((parts) => parts.files.one(id));
+  }
+
+  sweepFiles(request: { after: string | null; limit: number }): Promise<FileSweep> {
+    return this.#with((parts) => parts.files.sweep(request));
+  }
+
+  keptContents(hashes: readonly string[]): Promise<string[]> {
+    return this.#with((parts) => parts.files.kept(hashes));
+  }
+
+  fileStoreId(proposed: string | null): Promise<string | null> {
+    return this.#with((parts) => parts.files.storeId(proposed));
+  }
+
   hubBeat(hub: HubReport): Promise<void> {
     return this.#with((parts) => parts.hubs.beat(hub));
   }
@@ -447,6 +473,7 @@ interface Parts {
   readonly log: JobLog;
   readonly profiles: Profiles;
   readonly workers: Workers;
+  readonly files: Files;
   readonly hubs: Hubs;
   readonly tokens: Tokens;
   readonly duties: Duties;
@@ -484,6 +511,7 @@ function partsOf(options: ResolvedPostgresOptions): Parts {
     log: new JobLog(context),
     profiles: new Profiles(context),
     workers: new Workers(context),
+    files: new Files(context),
     hubs: new Hubs(context),
     tokens: new Tokens(context),
     duties: new Duties(context),

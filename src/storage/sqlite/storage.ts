@@ -11,6 +11,7 @@ import type { ClaimedJob, ClaimRequest, HeldLease, Lease, PeekRequest } from '..
 import type { Diagnosis } from '../diagnosis.js';
 import type { HandlerProfile, ProfileNote } from '../handler-profile.js';
 import type { HubRecord, HubReport } from '../hub-record.js';
+import type { FileAddition, FileAdditionOutcome, FileRecord, FileSweep } from '../job-file.js';
 import type { LimitState } from '../job-limit.js';
 import type { LogLine, NewLogLine } from '../job-log.js';
 import type { JobEnding, JobFilter, JobPage, JobPageRequest, JobRecord, QueueStats } from '../job-record.js';
@@ -44,6 +45,7 @@ import { type Connection, isMemoryFile } from './connection.js';
 import * as control from './control.js';
 import { diagnose } from './diagnose.js';
 import { enqueue } from './enqueue.js';
+import * as files from './files.js';
 import * as hubs from './hubs.js';
 import * as inspect from './inspect.js';
 import * as leases from './leases.js';
@@ -305,6 +307,32 @@ export class SqliteStorage implements Storage {
 
   stopRequests(incarnations: readonly string[]): Promise<HeldLease[]> {
     return this.#read('stopRequests', (db) => leases.stopRequests(db, incarnations));
+  }
+
+  addFile(addition: FileAddition): Promise<FileAdditionOutcome> {
+    return this.#write('addFile', 1, (tx) => files.addFile(tx, addition));
+  }
+
+  files(jobId: string): Promise<FileRecord[]> {
+    return this.#read('files', (db) => files.files(db, jobId));
+  }
+
+  file(id: string): Promise<FileRecord | null> {
+    return this.#read('file', (db) => files.file(db, id));
+  }
+
+  sweepFiles(request: { after: string | null; limit: number }): Promise<FileSweep> {
+    return this.#write('sweepFiles', request.limit, (tx) =>
+      files.sweepFiles(tx, request.after, request.limit),
+    );
+  }
+
+  keptContents(hashes: readonly string[]): Promise<string[]> {
+    return this.#read('keptContents', (db) => files.keptContents(db, hashes));
+  }
+
+  fileStoreId(proposed: string | null): Promise<string | null> {
+    return this.#write('fileStoreId', 1, (tx) => files.fileStoreId(tx, proposed));
   }
 
   hubBeat(hub: HubReport): Promise<void> {

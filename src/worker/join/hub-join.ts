@@ -2,6 +2,7 @@ import { MillraceError } from '../../internal/errors.js';
 import { servedQueues } from '../../internal/queue-selection.js';
 import { poolNeighbours } from '../admission/neighbours.js';
 import type { WorkerHost } from '../host.js';
+import { HubFiles } from '../link/hub/hub-files.js';
 import { HubLink } from '../link/hub/hub-link.js';
 import type { HubLinkData } from '../link/hub/hub-link-messages.js';
 import { type HubPort, LocalHubPort } from '../link/hub/hub-port.js';
@@ -41,6 +42,7 @@ export class HubJoin implements Join {
     const { storage } = link;
     return {
       ...{ id, adminState, storage, dispatch: dispatchOver(storage), leaseMs: () => link.leaseMs },
+      files: new HubFiles(link.client),
       neighbours: poolNeighbours(ownedProcess()?.poolWidth ?? 1),
       turns: new HubTurns(link.client),
       backlog: () => this.#backlog(link),

@@ -1,3 +1,4 @@
+import type { FilePort } from '../../storage/files/file-port.js';
 import type { AdminState } from '../../storage/worker-record.js';
 import type { WorkerStorage } from '../../storage/worker-storage.js';
 import type { Neighbours } from '../admission/neighbours.js';
@@ -22,6 +23,7 @@ export interface Membership {
   readonly adminState: AdminState;
   readonly storage: WorkerStorage;
   readonly dispatch: ContextPorts['dispatch'];
+  readonly files: FilePort;
   readonly neighbours: Neighbours;
   readonly turns: RecycleTurns;
   /** How long a lease lasts at least, ms. */

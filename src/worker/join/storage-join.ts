@@ -48,6 +48,7 @@ export class StorageJoin implements Join {
     const { queues } = identity;
     return {
       ...{ id, adminState, storage, dispatch: host.dispatch, leaseMs: () => leaseMs },
+      files: host.files,
       neighbours: new RegisteredNeighbours({ storage, workerId: id, host: hostname(), ttlMs, logger }),
       turns: new StorageTurns(storage, { workerId: id, queues, ttlMs }),
       backlog: null,

@@ -18,6 +18,7 @@ export function contextPorts(
     settleIn: async (tx, settlement) => (await storage.within(tx)).settle(settlement),
     settleInSync: (tx, settlement) => storage.withinSync(tx).settle(settlement),
     wasSettled: async ({ job }) => (await storage.endings([job.id]))[0]?.status === 'completed',
+    files: membership.files,
     maxPayloadBytes: host.settings.maxPayloadBytes,
     logger: host.logger,
   };

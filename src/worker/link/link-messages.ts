@@ -1,5 +1,6 @@
 /** What crosses between the main loop and the link thread: plain data only. */
 import type { LogFields } from '../../internal/logger.js';
+import type { FileSettings } from '../../storage/files/create-keeper.js';
 import type { AdminState } from '../../storage/worker-record.js';
 import type { OwnedProcess } from '../owned-process.js';
 import type { LinkSettings, LinkSnapshot, WorkerIdentity, WorkerStatus } from './link.js';
@@ -12,6 +13,8 @@ export interface LinkThreadData {
   readonly settings: LinkSettings;
   /** Run the duties here as well. */
   readonly duties: DutySettings | null;
+  /** Of the database, for the duties. */
+  readonly files: FileSettings;
   readonly watch: WatchSettings;
 }
 

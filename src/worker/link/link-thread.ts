@@ -1,6 +1,7 @@
 /** Entry of the link thread: see link.ts. It also carries the duties, so that they never block handlers nor are blocked by them. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Duties } from '../../maintenance/duties.js';
+import { createFileKeeper } from '../../storage/files/create-keeper.js';
 import { createStorage } from '../../storage/open-storage.js';
 import { openStoragePatiently } from '../open-storage-patiently.js';
 import type { LinkListener } from './link.js';
@@ -32,7 +33,13 @@ const link = new LinkControl(storage, data.identity, data.settings, listener);
 const duties =
   data.duties === null
     ? null
-    : new Duties({ storage, holder: data.identity.incarnation, logger, ...data.duties });
+    : new Duties({
+        storage,
+        holder: data.identity.incarnation,
+        logger,
+        ...data.duties,
+        files: createFileKeeper(data.files, () => Promise.resolve(storage)),
+      });
 
 port.on('message', (message: LinkDownMessage) => {
   if (message.type === 'report') {

@@ -1,5 +1,6 @@
 import type { Logger } from '../../internal/logger.js';
 import { Duties } from '../../maintenance/duties.js';
+import type { FileKeeper } from '../../storage/files/file-keeper.js';
 import type { Storage } from '../../storage/storage.js';
 import type { Link, LinkListener, LinkSettings, WorkerIdentity, WorkerStatus } from './link.js';
 import { LinkControl } from './link-control.js';
@@ -16,10 +17,11 @@ export class LocalLink implements Link {
       readonly identity: WorkerIdentity;
       readonly settings: LinkSettings;
       readonly duties: DutySettings | null;
+      readonly files: FileKeeper;
     },
     listener: LinkListener,
   ) {
-    const { identity, settings, duties } = parts;
+    const { identity, settings, duties, files } = parts;
     const log =
       (level: 'debug' | 'info' | 'warn' | 'error') =>
       (message: string, fields = {}) =>
@@ -27,7 +29,9 @@ export class LocalLink implements Link {
     const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
     this.#control = new LinkControl(storage, identity, settings, listener);
     this.#duties =
-      duties === null ? null : new Duties({ storage, holder: identity.incarnation, logger, ...duties });
+      duties === null
+        ? null
+        : new Duties({ storage, holder: identity.incarnation, logger, files, ...duties });
   }
 
   async start(): Promise<void> {

@@ -34,7 +34,8 @@ export function openLink(
   if (host.database !== null && file !== null) {
     const { url: databaseUrl, storageOptions } = host.database;
     const watch = { memory: pulse.memory, owned: ownedProcess() };
-    const data = { databaseUrl, storageOptions, identity, settings, duties, watch };
+    const { files } = host.settings;
+    const data = { databaseUrl, storageOptions, identity, settings, duties, files, watch };
     return new LinkThreadHost(file, storage, data, listener);
   }
   if (storage.capabilities.shared) {
@@ -49,5 +50,5 @@ export function openLink(
       },
     );
   }
-  return new LocalLink(storage, { identity, settings, duties }, listener);
+  return new LocalLink(storage, { identity, settings, duties, files: host.files }, listener);
 }

@@ -52,7 +52,10 @@ function host(
   };
   const settings = { leaseMs: LEASE, heartbeatMs: 200, controlMs: 100, ttlMs: 120_000 };
   const watch = { memory: new SharedArrayBuffer(4), owned: null };
-  const data = { databaseUrl: parts.address, storageOptions: {}, identity, settings, duties: null, watch };
+  const files = { folder: '/nowhere', mostBytes: 1, mostBytesOfJob: 1 };
+  const data = {
+    ...{ databaseUrl: parts.address, storageOptions: {}, identity, settings, duties: null, files, watch },
+  };
   const none = (): void => undefined;
   return new LinkThreadHost(file, parts.storage, data, {
     onRegistered: none,

@@ -2,6 +2,7 @@ import { isMillraceError } from '../../../internal/errors.js';
 import { describeFailure } from '../../../internal/failure.js';
 import type { Attempt } from '../../attempt.js';
 import type { LanePorts } from '../lane.js';
+import { answerFileCall, isFileCall } from './answer-file-call.js';
 import type { CalledError, DownMessage, LaneCall } from './messages.js';
 
 /** What a context in the child asks of the worker, and the answer for its way back. Never rejects. */
@@ -20,6 +21,7 @@ export async function answerCall(
 /** Without an attempt: what asks is a handler that has ended, and holds nothing any more. */
 function answerTo(call: LaneCall, attempt: Attempt | null, ports: LanePorts): Promise<unknown> {
   if (call.method === 'enqueue') return ports.enqueue(call.jobs);
+  if (isFileCall(call)) return answerFileCall(call, attempt, ports.context.files);
   if (attempt === null) return Promise.resolve(false);
   return call.method === 'renew'
     ? ports.context.renew(attempt)

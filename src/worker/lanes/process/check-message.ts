@@ -1,3 +1,4 @@
+import { isUuid } from '../../../internal/uuid.js';
 import type { LaneUsage } from '../lane.js';
 import type { LaneCall, LeaselessSettlement, UpMessage } from './messages.js';
 
@@ -60,8 +61,34 @@ function isCall(call: Fields): call is Fields & LaneCall {
     case 'was-settled':
       return typeof call['hasFailed'] === 'boolean';
     default:
+      return isFileCallShape(call);
+  }
+}
+
+function isFileCallShape({ method, start, offset, data, sizeBytes, id }: Fields): boolean {
+  switch (method) {
+    case 'file-begin':
+    case 'file-drop':
+      return isUpload(start);
+    case 'file-piece':
+      return isUpload(start) && isCount(offset) && isText(data);
+    case 'file-end':
+      return isUpload(start) && isCount(sizeBytes);
+    case 'file-list':
+      return true;
+    case 'file-find':
+      return isId(id);
+    case 'file-read':
+      return isId(id) && isCount(offset);
+    default:
       return false;
   }
+}
+
+const isId = (value: unknown): boolean => isText(value) && isUuid(value);
+
+function isUpload(value: unknown): boolean {
+  return isObject(value) && isId(value['id']) && isText(value['name']) && isText(value['type']);
 }
 
 /** As far as storage relies on it without looking. */

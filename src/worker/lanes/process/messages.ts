@@ -16,6 +16,8 @@
  */
 import type { SettingValues } from '../../../internal/settings.js';
 import type { ClaimedJob } from '../../../storage/claimed-job.js';
+import type { UploadStart, UploadState } from '../../../storage/files/file-port.js';
+import type { FileRecord } from '../../../storage/job-file.js';
 import type { NewLogLine } from '../../../storage/job-log.js';
 import type { EnqueueOutcome, NewJob } from '../../../storage/new-job.js';
 import type { Settlement } from '../../../storage/settlement.js';
@@ -77,12 +79,36 @@ export interface CalledError {
 export type LaneCall =
   | { readonly method: 'enqueue'; readonly jobs: readonly NewJob[] }
   | { readonly method: 'renew' }
-  | { readonly method: 'was-settled'; readonly hasFailed: boolean };
+  | { readonly method: 'was-settled'; readonly hasFailed: boolean }
+  | FileCall;
+
+type NamedUpload = Omit<UploadStart, 'lease'>;
+
+/** Of the files of its job; bytes as base64. */
+export type FileCall =
+  | { readonly method: 'file-begin' | 'file-drop'; readonly start: NamedUpload }
+  | {
+      readonly method: 'file-piece';
+      readonly start: NamedUpload;
+      readonly offset: number;
+      readonly data: string;
+    }
+  | { readonly method: 'file-end'; readonly start: NamedUpload; readonly sizeBytes: number }
+  | { readonly method: 'file-list' }
+  | { readonly method: 'file-find'; readonly id: string }
+  | { readonly method: 'file-read'; readonly id: string; readonly offset: number };
 
 export interface LaneAnswers {
   enqueue: EnqueueOutcome[];
   renew: boolean;
   'was-settled': boolean;
+  'file-begin': UploadState;
+  'file-piece': number;
+  'file-end': FileRecord;
+  'file-drop': void;
+  'file-list': FileRecord[];
+  'file-find': FileRecord | null;
+  'file-read': string;
 }
 
 export type UpMessage = { readonly type: 'ready'; readonly names: readonly string[] } | JobMessage;

@@ -18,6 +18,7 @@ import { Executor } from '../../../executor.js';
 import { monotonicMs } from '../../../monotonic.js';
 import type { HelloMessage, LeaselessSettlement, RunMessage } from '../messages.js';
 import { JobUsage } from './job-usage.js';
+import { LaneFiles } from './lane-files.js';
 import type { ParentLine } from './parent-line.js';
 
 const maxTextBytes = 8 * 1024;
@@ -124,6 +125,7 @@ export class LaneJobs {
         return outcome;
       },
       wasSettled: (_attempt, hasFailed) => line.call(run, { method: 'was-settled', hasFailed }),
+      files: new LaneFiles(line, run),
       maxPayloadBytes: this.#hello.maxPayloadBytes,
       logger: this.#logger(run),
     };

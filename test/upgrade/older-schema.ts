@@ -7,17 +7,19 @@ import { postgresMigrations } from '../../src/storage/postgres/migrate.js';
 import * as sqliteSchema from '../../src/storage/sqlite/queries/schema.js';
 import { sqliteMigrations } from '../../src/storage/sqlite/schema.js';
 
-const firstOf = <T>([first]: readonly T[]): T => {
-  if (first === undefined) throw new Error('expected at least one migration, got none');
-  return first;
-};
+export type SchemaVersion = 1 | 'the one before';
 
-/** The tables as the first migration alone makes them. */
-export function firstSqlite(file: string): void {
+function upTo<T>(migrations: readonly T[], version: SchemaVersion): readonly T[] {
+  return migrations.slice(0, version === 1 ? 1 : -1);
+}
+
+/** The tables as the first migrations alone make them. */
+export function sqliteAt(file: string, version: SchemaVersion): void {
   const db = new Database(file);
   try {
-    const first = firstOf(sqliteMigrations());
-    db.exec(`${sqliteSchema.makeVersions};\n${first.sql}\n${sqliteSchema.recordMigration(first)}`);
+    db.exec(sqliteSchema.makeVersions);
+    for (const migration of upTo(sqliteMigrations(), version))
+      db.exec(`${migration.sql}\n${sqliteSchema.recordMigration(migration)}`);
   } finally {
     db.close();
   }
@@ -44,26 +46,26 @@ export function copyInto(file: string, from: string): void {
   }
 }
 
-export async function firstPostgres(url: string): Promise<void> {
+export async function postgresAt(url: string, version: SchemaVersion): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    const { sql } = firstOf(postgresMigrations('millrace'));
     await client.query(`create schema millrace;
-      create table millrace.migrations (version integer primary key, oldest_code integer not null);
-      ${sql};
-      insert into millrace.migrations values (1, 1)`);
+      create table millrace.migrations (version integer primary key, oldest_code integer not null)`);
+    for (const { sql, number, oldestCode } of upTo(postgresMigrations('millrace'), version))
+      await client.query(`${sql}; insert into millrace.migrations values (${number}, ${oldestCode})`);
   } finally {
     await client.end();
   }
 }
 
-export async function firstMysql(url: string): Promise<void> {
+export async function mysqlAt(url: string, version: SchemaVersion): Promise<void> {
   const connection = await createConnection({ uri: url });
   try {
-    const first = firstOf(mysqlMigrations());
-    for (const { text } of statementsOf(first, 'millrace_')) await connection.query(text);
-    await connection.query(recordMigration(tablesWith('millrace_'), first).text);
+    for (const migration of upTo(mysqlMigrations(), version)) {
+      for (const { text } of statementsOf(migration, 'millrace_')) await connection.query(text);
+      await connection.query(recordMigration(tablesWith('millrace_'), migration).text);
+    }
   } finally {
     await connection.end();
   }
