@@ -136,11 +136,13 @@ function mergeKinds(options: readonly JsonSchema[]): FieldTerm[] {
   return [{ field: 'kind', type: kinds.map(spellValue).join(', ') }, ...rows];
 }
 
+const isKindOfMessage = ({ field, type }: FieldTerm): boolean => field === 'type' && type.startsWith('`');
+
 function describeSchema(name: string, schema: JsonSchema): Term {
   const options = schema.oneOf ?? schema.anyOf;
   if (options !== undefined) return { name, fields: mergeKinds(options) };
   if (schema.properties === undefined) return { name, fields: [{ field: name, type: spellType(schema) }] };
-  return { name, fields: fieldsOf(schema).filter(({ field }) => field !== 'type') };
+  return { name, fields: fieldsOf(schema).filter((term) => !isKindOfMessage(term)) };
 }
 
 const describeMessages = (options: readonly z.ZodType[]): Term[] =>
