@@ -4,33 +4,20 @@ import type { EventListener, TypedEvents } from '../internal/typed-events.js';
 import { version } from '../internal/version.js';
 import { type RescueReport, Rescuer } from '../maintenance/rescuer.js';
 import type { FileKeeper } from '../storage/files/file-keeper.js';
-import type { LimitState } from '../storage/job-limit.js';
-import type { QueueStats } from '../storage/job-record.js';
 import type { ControlOutcome } from '../storage/settlement.js';
 import type { Storage } from '../storage/storage.js';
-import type { WorkerChangeOutcome } from '../storage/worker-record.js';
 import type { WorkerHost } from '../worker/host.js';
 import { runNow, runnableHere } from '../worker/run-now.js';
 import type { RunReport, TickReport } from '../worker/run-report.js';
 import { type FlushOptions, flush, type TickOptions, tick } from '../worker/tick.js';
 import { Worker } from '../worker/worker.js';
 import type { WorkerOptions } from '../worker/worker-options.js';
-import type { CreatedToken, CreateTokenOptions, RevokeOutcome, TokenListing } from './access-tokens.js';
-import {
-  type BulkEditOptions,
-  type BulkKind,
-  type BulkOptions,
-  type BulkReport,
-  changeWhere,
-} from './bulk-control.js';
 import { ClientCore } from './client-core.js';
 import {
   type ControlKind,
   editSync,
-  type PurgeOptions,
   parseJobId,
   parseTransactionOption,
-  type RetryBuriedOptions,
   type SyncTransactionOption,
   type TransactionOption,
 } from './control.js';
@@ -38,12 +25,8 @@ import type { ForeignFacts } from './dispatch.js';
 import { type DispatchEntry, dispatchMany, dispatchManySync, dispatchManyWithin } from './dispatch-many.js';
 import { dispatchOver } from './dispatch-over.js';
 import { dispatchSync, openStorage, txOf, waitWithin } from './dispatch-within.js';
-import { type EditContext, type EditOptions, resolveEdit } from './edit-options.js';
+import { type EditOptions, resolveEdit } from './edit-options.js';
 import type { EventName, MillraceEvents } from './events.js';
-import type { AuditOptions, AuditPage, OperatorOptions } from './fleet-control.js';
-import { type FleetRecycleReport, recycleFleet } from './fleet-recycle.js';
-import type { RecycleFleetOptions } from './fleet-recycle-options.js';
-import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
 import type { JobDefinition, RunnableJob } from './job-definition.js';
 import { DispatchedJob, type JobHandle, type ResultOptions } from './job-handle.js';
 import type {
@@ -57,17 +40,14 @@ import type {
   SyncDispatchArgumentsOf,
   WaitArgumentsOf,
 } from './job-types.js';
-import type { Job, JobListing, JobLogLine } from './job-view.js';
 import type { Jsonified } from './jsonified.js';
 import { offerToLane } from './lane-child.js';
 import { type MillraceOptions, resolveOptions } from './millrace-options.js';
+import { OperatingClient } from './operating-client.js';
 import { abortedBeforeDispatch } from './result-errors.js';
 import { checkResultOptions } from './result-waiter.js';
 import { closedError } from './storage-access.js';
-import { explain, type Why } from './why.js';
-import { explainWorker, type WhyWorker } from './why-worker.js';
 import { reopenable, workerSettings } from './worker-host.js';
-import type { WorkerListing } from './worker-view.js';
 
 /** What the parts around a client build on: commands, workers, a hub. */
 export interface MillraceInternals {
@@ -98,22 +78,22 @@ export interface ForeignEntry extends ForeignFacts {
  * const handle = await millrace.dispatch(greet, { name: 'Ada' });
  */
 export class Millrace<const Jobs extends readonly JobDefinition[] = readonly JobDefinition[]>
+  extends OperatingClient
   implements AsyncDisposable
 {
-  readonly #core: ClientCore;
   /** Weak: a worker that was stopped and forgotten need not stay; one that runs is held by what it runs on. */
   readonly #workers = new Set<WeakRef<Worker>>();
   #isClosed = false;
 
   /** @throws MillraceError listing every problem: `option-unknown`, `option-invalid`, `settings-invalid`, `database-url-invalid`, `job-name-duplicate` */
   constructor(options: MillraceOptions<Jobs> = {}) {
-    this.#core = new ClientCore(resolveOptions(options, process.env));
-    offerToLane(this.#core);
+    super(new ClientCore(resolveOptions(options, process.env)));
+    offerToLane(this.core);
   }
 
   /** Opens the database now, to learn early of what is wrong with it. */
   async open(): Promise<void> {
-    await this.#core.access.get();
+    await this.core.access.get();
   }
 
   /** Ends what this client started: its workers, its dispatches on the way, its storage. Idempotent. */
@@ -121,7 +101,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     // At once for the caller; handlers that still run may dispatch until their workers have stopped.
     this.#isClosed = true;
     await Promise.all([...this.#workers].map((worker) => worker.deref()?.stop()));
-    await this.#core.close();
+    await this.core.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -141,7 +121,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     ...[input, options]: DispatchArgumentsOf<Jobs, Target>
   ): Promise<HandleOf<Jobs, Target>> {
     if (this.#isClosed) return Promise.reject(closedError());
-    return this.#core.dispatcher.dispatch(job, input, options) as Promise<HandleOf<Jobs, Target>>;
+    return this.core.dispatcher.dispatch(job, input, options) as Promise<HandleOf<Jobs, Target>>;
   }
 
   /**
@@ -158,7 +138,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     options?: TransactionOption,
   ): Promise<{ -readonly [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> }> {
     if (this.#isClosed) return Promise.reject(closedError());
-    return this.#core.track(this.#dispatchMany(entries as never, options)) as never;
+    return this.core.track(this.#dispatchMany(entries as never, options)) as never;
   }
 
   /**
@@ -191,7 +171,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
       ? [input?: InputOf<Resolved<Jobs, Target>>]
       : [input: InputOf<Resolved<Jobs, Target>>]
   ): Promise<Jsonified<OutputOfJob<Resolved<Jobs, Target>>>> {
-    const { definitions, settings, logger } = this.#core;
+    const { definitions, settings, logger } = this.core;
     const runnable = runnableHere(job, definitions.runnableOf(job));
     const { maxPayloadBytes, killGraceMs } = settings;
     const result = await runNow(runnable, input, {
@@ -221,7 +201,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     ...[input, options]: SyncDispatchArgumentsOf<Jobs, Target>
   ): HandleOf<Jobs, Target> {
     if (this.#isClosed) throw closedError();
-    const { dispatcher, access } = this.#core;
+    const { dispatcher, access } = this.core;
     return dispatchSync(dispatcher, access, [job, input, options]) as HandleOf<Jobs, Target>;
   }
 
@@ -231,7 +211,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     options: SyncTransactionOption,
   ): { -readonly [Index in keyof Targets]: HandleOf<Jobs, Targets[Index]> } {
     if (this.#isClosed) throw closedError();
-    const { dispatcher, access } = this.#core;
+    const { dispatcher, access } = this.core;
     const tx = parseTransactionOption('dispatchManySync', options);
     return dispatchManySync(entries as never, { dispatcher, access, tx }) as never;
   }
@@ -241,7 +221,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     if (this.#isClosed) throw closedError();
     const jobId = parseJobId(id);
     const tx = parseTransactionOption('controlSync', options);
-    return openStorage(this.#core.access).withinSync(tx).change({ kind }, jobId);
+    return openStorage(this.core.access).withinSync(tx).change({ kind }, jobId);
   }
 
   /**
@@ -254,14 +234,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     const jobId = parseJobId(id);
     const tx = parseTransactionOption('editSync', within);
     const edit = resolveEdit(options);
-    const queue = openStorage(this.#core.access).withinSync(tx);
-    return editSync(queue, { id: jobId, edit, context: this.#editContext });
-  }
-
-  // ── looking ───────────────────────────────────────────────────────────────────────────────────────────────────
-  /** A job by its full id; null when there is none. */
-  job(id: string): Promise<Job | null> {
-    return this.#core.inspector.job(id);
+    const queue = openStorage(this.core.access).withinSync(tx);
+    return editSync(queue, { id: jobId, edit, context: this.editContext });
   }
 
   /**
@@ -277,148 +251,8 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   handle<const Target extends JobDefinition | string>(id: string, job: Target): HandleOf<Jobs, Target>;
   handle(id: string, job?: JobDefinition | string): JobHandle {
     if (this.#isClosed) throw closedError();
-    if (job !== undefined) this.#core.definitions.find(job);
-    return new DispatchedJob(this.#core.handles, parseJobId(id), true);
-  }
-
-  /** One page of jobs. */
-  jobs(options?: JobsOptions): Promise<JobsPage> {
-    return this.#core.inspector.jobs(options);
-  }
-
-  /** All jobs, page by page: `for await (const job of millrace.eachJob({ status: 'buried' }))`. */
-  eachJob(options?: JobsOptions): AsyncIterable<JobListing> {
-    return this.#core.inspector.eachJob(options);
-  }
-
-  /** The numbers of every queue, or of one. */
-  stats(): Promise<QueueStats[]>;
-  stats(queue: string): Promise<QueueStats>;
-  stats(queue?: string): Promise<QueueStats[] | QueueStats> {
-    const { inspector } = this.#core;
-    return queue === undefined ? inspector.stats() : inspector.queueStats(queue);
-  }
-
-  /** What runs and waits under limits now, by group and key; the first 1,000. */
-  limits(): Promise<LimitState[]> {
-    return this.#core.inspector.limits();
-  }
-
-  /** The names of the queues that have jobs or are paused. */
-  async queues(): Promise<string[]> {
-    return (await this.#core.inspector.stats()).map(({ queue }) => queue);
-  }
-
-  /**
-   * Why a job is where it is: not due, behind others, no worker for it, buried with what; each reason with its numbers
-   * and the next moment at which it can change. Null when there is no such job.
-   *
-   * @example
-   * const why = await millrace.why(handle.id);
-   * for (const { sentence } of why?.reasons ?? []) console.log(sentence);
-   */
-  async why(id: string): Promise<Why | null> {
-    const { access, settings } = this.#core;
-    return explain(await access.get(), id, settings);
-  }
-
-  /**
-   * Why a worker gets no work, or that nothing stands in its way: drained, full, on standby, no handler for what waits, a
-   * paused queue; each reason with its numbers. Null when no such worker is registered.
-   */
-  async whyWorker(id: string): Promise<WhyWorker | null> {
-    const { access, settings } = this.#core;
-    return explainWorker(await access.get(), id, settings);
-  }
-
-  /** What the handler of a job logged, and its progress. */
-  log(id: string, options?: LogOptions): Promise<JobLogLine[]> {
-    return this.#core.inspector.log(id, options);
-  }
-
-  /** The registered workers, of every process. */
-  workers(): Promise<WorkerListing[]> {
-    return this.#core.inspector.workers();
-  }
-
-  // ── operators ─────────────────────────────────────────────────────────────────────────────────────────────────
-  /** Buried or cancelled: pending again, with a fresh set of attempts. Pending: due now. */
-  retry(id: string, options?: TransactionOption): Promise<ControlOutcome> {
-    return this.#core.control.change('retry', id, options);
-  }
-
-  /**
-   * Changes a job that waits: its input, priority, queue or due time. `not-allowed` while it runs. Its unique key stays
-   * what it was, also one that was made of the input before. A new input must fit the schema of the job, where this
-   * client knows it.
-   *
-   * @throws MillraceError `payload-invalid`, `payload-too-large`, `option-unknown`, `option-invalid`
-   */
-  edit(id: string, options: EditOptions, within?: TransactionOption): Promise<ControlOutcome> {
-    return this.#core.control.edit(id, options, { ...this.#editContext, within });
-  }
-
-  /** Retries every job that fits, a thousand at a time; `dryRun` only counts and shows some. */
-  retryMany(options: BulkOptions): Promise<BulkReport> {
-    return this.#changeWhere('retry', options);
-  }
-
-  /** Cancels every job that fits; running ones are asked to stop. */
-  cancelMany(options: BulkOptions): Promise<BulkReport> {
-    return this.#changeWhere('cancel', options);
-  }
-
-  /** Puts every job that fits and has not ended aside for inspection; running ones are asked to stop. */
-  buryMany(options: BulkOptions): Promise<BulkReport> {
-    return this.#changeWhere('bury', options);
-  }
-
-  /** Deletes every job that fits; running ones are asked to stop. */
-  deleteMany(options: BulkOptions): Promise<BulkReport> {
-    return this.#changeWhere('delete', options);
-  }
-
-  /** Edits every waiting job that fits. */
-  editMany(options: BulkEditOptions): Promise<BulkReport> {
-    return this.#changeWhere('edit', options);
-  }
-
-  /** Retries every buried job; `duplicates` were left since another job holds their unique key. */
-  retryBuried(options?: RetryBuriedOptions): Promise<{ retried: number; duplicates: number }> {
-    return this.#core.control.retryBuried(options);
-  }
-
-  /** Puts a job aside for inspection; a running one once it stops (`requested`). */
-  bury(id: string, options?: TransactionOption): Promise<ControlOutcome> {
-    return this.#core.control.change('bury', id, options);
-  }
-
-  /** Calls a job off; a running one is asked to stop (`requested`). */
-  cancel(id: string, options?: TransactionOption): Promise<ControlOutcome> {
-    return this.#core.control.change('cancel', id, options);
-  }
-
-  /** Removes a job with its log; a running one once it stops (`requested`). */
-  delete(id: string, options?: TransactionOption): Promise<ControlOutcome> {
-    return this.#core.control.change('delete', id, options);
-  }
-
-  /** Keeps workers from taking jobs of this queue; what runs goes on. */
-  pause(queue: string): Promise<void> {
-    return this.#core.control.setPaused(queue, true);
-  }
-
-  resume(queue: string): Promise<void> {
-    return this.#core.control.setPaused(queue, false);
-  }
-
-  isPaused(queue: string): Promise<boolean> {
-    return this.#core.control.isPaused(queue);
-  }
-
-  /** Deletes jobs that ended long ago, but never one that another still waits for; returns how many. */
-  purge(options?: PurgeOptions): Promise<number> {
-    return this.#core.control.purge(options);
+    if (job !== undefined) this.core.definitions.find(job);
+    return new DispatchedJob(this.core.handles, parseJobId(id), true);
   }
 
   /**
@@ -426,90 +260,17 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
    * whose worker only lost sight of the database may run twice.
    */
   async recover({ force = false }: { readonly force?: boolean } = {}): Promise<RescueReport> {
-    const { access, settings, logger } = this.#core;
+    const { access, settings, logger } = this.core;
     const storage = await access.get();
     const monotonic = (): number => performance.now();
     const { staleTimeoutMs: leaseMs } = settings;
     return new Rescuer({ storage, leaseMs, logger, random: Math.random, monotonic }).sweep({ force });
   }
 
-  // ── operators of workers ──────────────────────────────────────────────────────────────────────────────────────
-  /**
-   * Lets a worker take no more jobs, until it is activated; what runs goes on, and the process stays. Kept under the id
-   * of the worker over reconnects, restarts and silence. `not-found`: no such worker is known.
-   */
-  drainWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
-    return this.#core.fleet.change('drain', id, options);
-  }
-
-  /** Ends a drain or a standby. */
-  activateWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
-    return this.#core.fleet.change('activate', id, options);
-  }
-
-  /** Lets a worker take only what no active one has taken for two polls. Kept as a drain is. */
-  standbyWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
-    return this.#core.fleet.change('standby', id, options);
-  }
-
-  /** Asks a worker to finish what runs and to make room for a fresh process, or, embedded in a program, to start anew. */
-  recycleWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
-    return this.#core.fleet.change('recycle', id, options);
-  }
-
-  /**
-   * Recycles the whole fleet, some at a time: waits for each to come back before the next, and stops by itself where one
-   * does not.
-   */
-  recycleFleet(options?: RecycleFleetOptions): Promise<FleetRecycleReport> {
-    const { fleet, inspector } = this.#core;
-    return recycleFleet(
-      {
-        workers: () => inspector.workers(),
-        change: (deed, id, operator) => fleet.change(deed, id, operator),
-        note: (action, result, operator) => fleet.note(action, result, operator),
-      },
-      options,
-    );
-  }
-
-  /** Removes the registration of a worker that is offline, and what operators wanted of it. `alive`: it is not offline. */
-  forgetWorker(id: string, options?: OperatorOptions): Promise<WorkerChangeOutcome> {
-    return this.#core.fleet.change('forget', id, options);
-  }
-
-  /** What operators did to workers, and what came of it. Kept for 400 days. */
-  audit(options?: AuditOptions): Promise<AuditPage> {
-    return this.#core.fleet.audit(options);
-  }
-
-  // ── tokens of hubs ────────────────────────────────────────────────────────────────────────────────────────────
-  /**
-   * Makes a token for who uses a hub. It is told this once: only its hash is kept.
-   *
-   * @throws MillraceError `option-invalid`, `option-unknown`
-   *
-   * @example
-   * const { token } = await millrace.createToken({ role: 'worker', name: 'w1', expires: '30d' });
-   */
-  createToken(options: CreateTokenOptions): Promise<CreatedToken> {
-    return this.#core.tokens.create(options);
-  }
-
-  /** The tokens there are, also revoked and expired ones, newest first; of their secrets nothing. */
-  tokens(): Promise<TokenListing[]> {
-    return this.#core.tokens.list();
-  }
-
-  /** Ends a token by its id: within two seconds it stops working on every hub, open sockets included. */
-  revokeToken(id: string, options?: OperatorOptions): Promise<RevokeOutcome> {
-    return this.#core.tokens.revoke(id, options);
-  }
-
   // ── workers and events ────────────────────────────────────────────────────────────────────────────────────────
   /** A worker in this process; `await worker.start()` starts it. It is stopped with the client at the latest. */
   worker(options: WorkerOptions = {}): Worker {
-    const { settings } = this.#core;
+    const { settings } = this.core;
     const { queue: queues, concurrency, processLanes, browserLanes, labels, hubUrl: hub } = settings;
     const host = this.#workerHost();
     if (host.definitions.size === 0) {
@@ -533,7 +294,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
    * @throws MillraceError `database-unreachable` when it can't begin; what is lost later is waited for
    */
   async flush(queues?: WorkerOptions['queues'], options: FlushOptions = {}): Promise<RunReport> {
-    await this.#core.access.get();
+    await this.core.access.get();
     const { signal, ...rest } = options;
     return flush(this.#boundedWorker({ ...(queues === undefined ? {} : { queues }), ...rest }), signal);
   }
@@ -552,16 +313,16 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
 
   /** Listens; the answer ends that. A listener that throws is logged and disturbs nothing. */
   on<Name extends EventName>(name: Name, listener: EventListener<MillraceEvents[Name]>): () => void {
-    return this.#core.events.on(name, listener);
+    return this.core.events.on(name, listener);
   }
 
   off<Name extends EventName>(name: Name, listener: EventListener<MillraceEvents[Name]>): void {
-    this.#core.events.off(name, listener);
+    this.core.events.off(name, listener);
   }
 
   /** For what is built around a client; may change with any version. */
   get internals(): MillraceInternals {
-    const { access, definitions, settings, logger, events, dispatcher, files } = this.#core;
+    const { access, definitions, settings, logger, events, dispatcher, files } = this.core;
     return {
       storage: () => access.get(),
       definitions: definitions.runnable,
@@ -575,23 +336,13 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     };
   }
 
-  get #editContext(): EditContext {
-    const { definitions, settings } = this.#core;
-    return { definitions, maxPayloadBytes: settings.maxPayloadBytes };
-  }
-
   /** A run with an end begins with what only the database can tell. */
   #boundedWorker(options: WorkerOptions): Worker {
     return this.worker({ ...options, hub: 'none' });
   }
 
-  #changeWhere(kind: BulkKind, options: unknown): Promise<BulkReport> {
-    const { access } = this.#core;
-    return changeWhere(kind, options, { ...this.#editContext, storage: () => access.get() });
-  }
-
   async #dispatchMany(entries: readonly DispatchEntry[], given?: TransactionOption): Promise<JobHandle[]> {
-    const { access, dispatcher, options } = this.#core;
+    const { access, dispatcher, options } = this.core;
     const tx = parseTransactionOption('dispatchMany', given);
     if (tx !== undefined) return dispatchManyWithin(entries, { access, dispatcher, tx });
     const timeoutMs = options.dispatchTimeoutMs;
@@ -601,21 +352,21 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   #dispatchManyFor(entries: readonly ForeignEntry[]): Promise<JobHandle[]> {
     if (this.#isClosed) return Promise.reject(closedError());
     const jobs = entries.map(({ name, input, options, ...facts }) => ({ job: name, input, options, facts }));
-    return this.#core.track(this.#dispatchMany(jobs));
+    return this.core.track(this.#dispatchMany(jobs));
   }
 
   #workerHost(): WorkerHost {
     return {
       ...this.internals,
-      database: reopenable(this.#core),
+      database: reopenable(this.core),
       dispatch: this.#dispatchFromHandler,
-      dispatchOver: (storage) => dispatchOver(this.#core, storage) as WorkerHost['dispatch'],
+      dispatchOver: (storage) => dispatchOver(this.core, storage) as WorkerHost['dispatch'],
       loadBrowserKind: async () => (await import('../browser/index.js')).browserKind,
-      settings: workerSettings(this.#core.settings),
+      settings: workerSettings(this.core.settings),
       version,
     };
   }
 
   readonly #dispatchFromHandler: WorkerHost['dispatch'] = (job, input, options) =>
-    this.#core.dispatcher.dispatch(job, input, options);
+    this.core.dispatcher.dispatch(job, input, options);
 }
