@@ -1,4 +1,7 @@
 /** What a job with `lane: 'browser'` has beside what every job has; here, so that definitions need nothing of the browser. */
+// biome-ignore lint/suspicious/noTsIgnore: where it is not installed, and only there, this is an error
+/** @ts-ignore an optional package */
+import type { Page } from 'puppeteer-core';
 import type { Duration } from '../internal/duration.js';
 import type { Tab } from './browser-tab.js';
 import type { JobContext } from './job-context.js';
@@ -6,6 +9,13 @@ import type { JobContext } from './job-context.js';
 export interface BrowserMembers {
   /** The page of this job, by plain verbs. */
   readonly tab: Tab;
+  /**
+   * The page of this job as that of Puppeteer, where `puppeteer-core` 24 is installed. It ends with the job: no `close` and
+   * no `disconnect` is needed.
+   *
+   * @throws MillraceError `puppeteer-missing` when it is used without
+   */
+  readonly page: Page;
   /** The protocol of Chrome, as a session with the page of this job. */
   readonly cdp: CdpClient;
 }

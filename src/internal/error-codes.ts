@@ -105,6 +105,11 @@ export const errorCodes = {
     meaning: 'Chrome refused what it was asked to do, or the page it was asked of is gone.',
     fix: 'Read the reason in the message; where a page has crashed or was closed, the job is retried in a fresh one.',
   },
+  'puppeteer-missing': {
+    retryable: false,
+    meaning: 'A handler uses ctx.page, and Puppeteer is not installed or not of a version that can be used.',
+    fix: 'Run npm i puppeteer-core@24, or use ctx.tab, which needs no package.',
+  },
   'page-unreachable': {
     retryable: true,
     meaning: 'A page could not be opened.',

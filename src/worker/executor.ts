@@ -101,7 +101,8 @@ export class Executor {
       const decoded = decodeInput(definition, job.payload, job.version);
       const input = decoded instanceof Promise ? await decoded : decoded;
       context = new AttemptContext(attempt, input, this.#options.ports);
-      if (added !== undefined) Object.assign(context, added);
+      // As they are: a member that is not there may say so when it is read.
+      if (added !== undefined) Object.defineProperties(context, Object.getOwnPropertyDescriptors(added));
       const value = await definition.run(context as never);
       if (isOutcome(value)) return endingOfOutcome(value);
       const encoded = encodeOutput(definition, value, this.#options.maxPayloadBytes);

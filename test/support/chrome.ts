@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { ChromeProcess } from '../../src/browser/chrome/chrome-process.js';
 import type { FoundChrome } from '../../src/browser/chrome/find-chrome.js';
 import { packagedChrome } from '../../src/browser/chrome/packaged-chrome.js';
-import { type JobPage, openJobPage } from '../../src/browser/context/job-page.js';
+import { type JobPage, type JobPageOptions, openJobPage } from '../../src/browser/context/job-page.js';
 import { tempDir } from './temp.js';
 
 const noSignal = new AbortController().signal;
@@ -32,7 +32,7 @@ export interface OpenChrome extends AsyncDisposable {
   /** Ends the contexts that were opened. */
   clear(): Promise<void>;
   /** A page in a context of its own. */
-  page(signal?: AbortSignal): Promise<JobPage>;
+  page(options?: Partial<JobPageOptions>): Promise<JobPage>;
 }
 
 export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
@@ -53,8 +53,12 @@ export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
       for (const browserContextId of opened.splice(0))
         await chrome.connection.browser.send('Target.disposeBrowserContext', { browserContextId });
     },
-    async page(signal = noSignal) {
-      const page = await openJobPage(chrome.connection, signal);
+    async page(options = {}) {
+      const page = await openJobPage(chrome.connection, {
+        signal: noSignal,
+        hasPuppeteer: false,
+        ...options,
+      });
       opened.push(page.browserContextId);
       return page;
     },

@@ -1,7 +1,9 @@
 /** The page of one job: in a browser context of its own, which has nothing of any other job and is gone with it. */
 import type { BrowserMembers } from '../../client/browser-job.js';
+import { MillraceError } from '../../internal/errors.js';
 import type { CdpConnection } from '../cdp/cdp-connection.js';
 import type { CdpSession } from '../cdp/cdp-session.js';
+import { openPuppeteerPage } from '../puppeteer/puppeteer-page.js';
 import { JobTab } from '../tab/job-tab.js';
 import { PageWatch } from '../tab/page-watch.js';
 import { TabPort } from '../tab/tab-port.js';
@@ -16,16 +18,33 @@ export interface JobPage {
   readonly members: BrowserMembers;
 }
 
-/** `signal`: of the attempt. Whoever opened it disposes of the context. */
-export async function openJobPage(connection: CdpConnection, signal: AbortSignal): Promise<JobPage> {
+export interface JobPageOptions {
+  /** Of the attempt. */
+  readonly signal: AbortSignal;
+  /** The handler may want Puppeteer. */
+  readonly hasPuppeteer: boolean;
+}
+
+/** Whoever opened it disposes of the context. */
+export async function openJobPage(connection: CdpConnection, options: JobPageOptions): Promise<JobPage> {
   const { browser } = connection;
   const { browserContextId } = await browser.send('Target.createBrowserContext', { disposeOnDetach: true });
   const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank', browserContextId });
   const session = await connection.attach(targetId);
-  const watch = await PageWatch.open(session, signal);
+  const watch = await PageWatch.open(session, options.signal);
+  const { signal } = watch;
+  const puppeteer = options.hasPuppeteer
+    ? await openPuppeteerPage(connection, { browserContextId, signal })
+    : null;
   const members = {
     tab: new JobTab(new TabPort(session, watch)),
-    cdp: new JobCdpClient(session, watch.signal),
+    cdp: new JobCdpClient(session, signal),
+    get page(): BrowserMembers['page'] {
+      if (puppeteer !== null && 'page' in puppeteer) return puppeteer.page;
+      throw (
+        puppeteer?.missing ?? new MillraceError('puppeteer-missing', 'this job has no ctx.page: use ctx.tab')
+      );
+    },
   };
   return { browserContextId, targetId, session, members };
 }

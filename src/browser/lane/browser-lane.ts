@@ -13,7 +13,14 @@ import type { ProcessEnd } from '../../internal/group-process.js';
 import { setLongTimeout } from '../../internal/long-timeout.js';
 import type { Settlement } from '../../storage/settlement.js';
 import type { Attempt } from '../../worker/attempt.js';
-import type { Lane, LaneEnding, LanePorts, LaneSnapshot, LaneState } from '../../worker/lanes/lane.js';
+import type {
+  Lane,
+  LaneContext,
+  LaneEnding,
+  LanePorts,
+  LaneSnapshot,
+  LaneState,
+} from '../../worker/lanes/lane.js';
 import { LaneSupervisor } from '../../worker/lanes/lane-supervisor.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
 import { type JobPage, openJobPage } from '../context/job-page.js';
@@ -150,13 +157,16 @@ export class BrowserLane implements Lane {
     const { browser } = chrome.connection;
     let page: JobPage;
     try {
-      page = await openJobPage(chrome.connection, running.attempt.signal);
+      page = await openJobPage(chrome.connection, {
+        signal: running.attempt.signal,
+        hasPuppeteer: true,
+      });
     } catch (error) {
       chrome.kill(`could not open a page: ${(error as Error).message}`);
       return this.#refusal('could not open a page');
     }
     const { browserContextId } = page;
-    const ran = ports.run(running.attempt, { ...page.members });
+    const ran = ports.run(running.attempt, page.members as unknown as LaneContext);
     const over = death.then(
       () => new Promise<'over'>((resolve) => setLongTimeout(() => resolve('over'), ports.killGraceMs)),
     );

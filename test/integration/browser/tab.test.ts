@@ -102,7 +102,7 @@ describe.each(chromes)('ctx.tab, $name', ({ name, find }) => {
 
   test('ends every call at once when the attempt is over or the page crashes', async () => {
     const over = new AbortController();
-    const { members } = await open.page(over.signal);
+    const { members } = await open.page({ signal: over.signal });
     const stuck = members.tab.evaluate('new Promise(() => {})');
     over.abort(new Error('timed out'));
     await expect(stuck).rejects.toThrow('timed out');
