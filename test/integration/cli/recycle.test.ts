@@ -3,6 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { waitFor } from '../../support/wait-for.js';
 import { project } from './project.js';
 
+/** Each job keeps 8 MB for good. */
+const leaking = `
+import { setTimeout as delay } from 'node:timers/promises';
+import { defineConfig, defineJob } from 'millrace';
+const kept = [];
+const leak = defineJob('leak', { run: async () => { kept.push(Buffer.alloc(8 * 1024 ** 2, 1)); await delay(300); } });
+export default defineConfig({ database: 'sqlite:data/test.db?synchronous=NORMAL', jobs: [leak] });
+`;
+
 describe('[sqlite] millrace work makes room for a fresh process', { timeout: 120_000 }, () => {
   test('after so many jobs under load: nothing is interrupted, the id stays, the exit is 0', async () => {
     await using here = await project();
@@ -54,6 +63,20 @@ describe('[sqlite] millrace work makes room for a fresh process', { timeout: 120
     expect(entries.map(({ action }) => action)).toEqual(['worker.recycle', 'worker.drain', 'worker.forget']);
     expect((await here.run(['workers'])).stdout).toContain(id);
     expect(await here.run(['worker', 'forget', id])).toMatchObject({ code: 0 });
+  });
+
+  test('near its memory, before it refuses a job for that', async () => {
+    await using here = await project(leaking);
+    const client = here.client();
+    const handles = await client.dispatchMany(Array.from({ length: 22 }, () => ({ job: 'leak', input: {} })));
+    const env = { MILLRACE_WORKER_MAX_MEMORY: '230', MILLRACE_RESOURCE_MEMORY_HEADROOM_MB: '100' };
+    const pool = here.start(['work', '--concurrency', '2'], { env });
+    for (const handle of handles) await handle.result({ timeout: '60s' });
+    pool.child.kill('SIGTERM');
+    const { stderr } = await pool.ended;
+    expect(stderr).toMatch(/recycle: memory=\d+MB reached 230MB, draining/);
+    expect(stderr).not.toMatch(/not admitted/);
+    for (const handle of handles) expect(await handle.job()).toMatchObject({ attempts: 0, deaths: 0 });
   });
 
   test('a memory limit that is passed at the start is exit 64', async () => {
