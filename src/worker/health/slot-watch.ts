@@ -6,7 +6,10 @@ import type { Runner } from '../runner.js';
 
 export interface SlotWatchOptions {
   readonly count: () => readonly SlotCount[];
-  /** What begins and ends in a lane is seen there and here a moment apart: only what lasts so long is an overrun. */
+  /**
+   * What begins and ends in a lane is seen there and here a moment apart, or as long as storage takes for what is written
+   * in between: only what lasts longer is an overrun.
+   */
   readonly lastingMs: number;
   readonly now?: () => number;
 }

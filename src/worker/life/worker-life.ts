@@ -88,8 +88,9 @@ export class WorkerLife {
     this.runner = this.#createRunner(executor, ports);
     this.#slots = this.#createSlots();
     this.#slotWatch = new SlotWatch({
-      count: () => countSlots(this.runner, this.#lanes),
-      lastingMs: host.settings.heartbeatMs,
+      // Without storage, how an attempt ended may not be known for as long as that lasts.
+      count: () => (options.lifecycle().state === 'RECONNECTING' ? [] : countSlots(this.runner, this.#lanes)),
+      lastingMs: host.settings.heartbeatMs + host.settings.values.databaseTimeoutMs,
     });
     const { plan, knownQueues } = this.#createPlan();
     this.#plan = plan;

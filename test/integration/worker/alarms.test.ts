@@ -11,7 +11,7 @@ import { waitFor } from '../../support/wait-for.js';
 
 const module = pathToFileURL(fileURLToPath(new URL('../../support/lane-module.mjs', import.meta.url))).href;
 /** Heartbeats each second. */
-const settings = { heartbeat: '1s', staleTimeout: '3s' } as const;
+const settings = { heartbeat: '1s', staleTimeout: '3s', databaseTimeout: '1s' } as const;
 
 /** What a client told by its log and its events. */
 function listening() {
