@@ -11,6 +11,7 @@ export type {
   CdpCallOptions,
   CdpClient,
 } from './client/browser-job.js';
+export type { BrowserOption, BrowserOptions } from './client/browser-options.js';
 export type {
   GotoOptions,
   NewCookie,

@@ -9,6 +9,7 @@ import { describeValue } from '../internal/describe-value.js';
 import { parseDuration } from '../internal/duration.js';
 import { parseLabels } from '../internal/labels.js';
 import { unbounded } from '../storage/job-limit.js';
+import { type BrowserOptions, parseBrowserOptions } from './browser-options.js';
 import { brandDefinition, type JobDefinition, type Upcast } from './job-definition.js';
 import type {
   HandlerResult,
@@ -35,6 +36,7 @@ const known = [
   'backoff',
   'timeout',
   'lane',
+  'browser',
   'unique',
   'limit',
   'cost',
@@ -142,6 +144,7 @@ function resolve(
       parseDuration(timeout, { name: 'option "timeout"', min: shortestTimeoutMs }),
     ),
     lane: optional(lane, () => parseJobLane(lane)) ?? defaultLane,
+    ...browserOption(given, problems),
     retentionMs: optional(retention, () => parseDuration(retention, { name: 'option "retention"' })) ?? null,
     unique: resolveUnique(given['unique'], problems),
     limit: resolveLimit(given['limit'], problems),
@@ -162,6 +165,21 @@ function schemaOption(
     `option "${name}": expected a Standard Schema (zod, valibot, arktype, …), got ${describeValue(value)}`,
   );
   return undefined;
+}
+
+function browserOption(
+  { browser, lane }: Readonly<Record<string, unknown>>,
+  problems: OptionProblems,
+): Pick<JobDefinition, 'browser'> {
+  if (browser === undefined) return {};
+  if (lane !== 'browser') {
+    problems.add(
+      `option "browser": expected with lane 'browser', got it with ${describeValue(lane ?? defaultLane)}`,
+    );
+    return {};
+  }
+  if (typeof browser === 'function') return { browser: browser as () => BrowserOptions };
+  return { browser: problems.attempt(() => parseBrowserOptions(browser), {}) };
 }
 
 function upcastOption(value: unknown, problems: OptionProblems): readonly Upcast[] {

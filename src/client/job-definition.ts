@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ResolvedBackoff } from '../core/backoff.js';
 import type { JobLane } from '../core/job-lane.js';
+import type { BrowserOption } from './browser-options.js';
 import type { JobContext } from './job-context.js';
 import type { ResolvedLimit } from './limit-option.js';
 import type { ResolvedUnique } from './unique-option.js';
@@ -37,6 +38,8 @@ export interface JobDefinition<
   readonly timeoutMs: number | undefined;
   /** The kind of slot that its jobs run in. */
   readonly lane: JobLane;
+  /** Of a browser lane; undefined: as Chrome is. */
+  readonly browser?: BrowserOption<never>;
   /** Null: the system's retention. */
   readonly retentionMs: number | null;
   readonly unique: ResolvedUnique | null;

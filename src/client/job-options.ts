@@ -4,6 +4,7 @@ import type { JobLane } from '../core/job-lane.js';
 import type { Priority } from '../core/priority.js';
 import type { Duration } from '../internal/duration.js';
 import type { ContextIn } from './browser-job.js';
+import type { BrowserOption } from './browser-options.js';
 import type { Upcast } from './job-definition.js';
 import type { LimitOption } from './limit-option.js';
 import type { Outcome } from './outcomes.js';
@@ -69,6 +70,8 @@ export interface JobOptionsWithSchema<
   readonly output?: Out;
   /** The code of the job. Leave it out to declare a job that runs elsewhere. */
   run?(context: ContextIn<Lane, StandardSchemaV1.InferOutput<In>>): Result;
+  /** With `lane: 'browser'`: how its page appears, or a function of the input that says so. @default as Chrome is */
+  readonly browser?: BrowserOption<StandardSchemaV1.InferOutput<In>>;
 }
 
 export interface JobOptionsWithoutSchema<Input, Out, Result, Lane extends JobLane = 'inline'>
@@ -78,4 +81,6 @@ export interface JobOptionsWithoutSchema<Input, Out, Result, Lane extends JobLan
   readonly output?: Out;
   /** The code of the job. Leave it out to declare a job that runs elsewhere. */
   run?(context: ContextIn<Lane, Input>): Result;
+  /** With `lane: 'browser'`: how its page appears, or a function of the input that says so. @default as Chrome is */
+  readonly browser?: BrowserOption<NoInfer<Input>>;
 }

@@ -5,7 +5,9 @@ import { canonicalJson } from '../internal/json.js';
 import type { SettingValues } from '../internal/settings.js';
 import { uuidv7 } from '../internal/uuid.js';
 import type { NewJob } from '../storage/new-job.js';
+import { type DressesBrowser, dressBrowser, parseBrowserOptions } from './browser-options.js';
 import type { ResolvedDispatch } from './dispatch-options.js';
+import type { JobContext } from './job-context.js';
 import { type JobDefinition, type RunnableJob, versionOf } from './job-definition.js';
 import { limitOf, type ResolvedLimit } from './limit-option.js';
 import { type ResolvedUnique, storableKey, uniqueKeyOf } from './unique-option.js';
@@ -58,8 +60,21 @@ export function runnableOf(definition: JobDefinition, defaults: JobDefaults): Ru
     backoff,
     timeoutMs: definition.timeoutMs ?? defaults.maxExecutionTimeMs,
     // On the definition itself, for a handler that says `this`.
-    run: (context: Parameters<RunnableJob['run']>[0]) => run.call(definition, context),
+    run: (context: Parameters<RunnableJob['run']>[0]) => {
+      const dressed = dress(definition, context);
+      return dressed === null
+        ? run.call(definition, context)
+        : dressed.then(() => run.call(definition, context));
+    },
   });
+}
+
+/** Null: there is nothing to do, and a handler that is not asynchronous is to stay so. */
+function dress({ browser }: JobDefinition, context: JobContext<unknown>): Promise<void> | null {
+  if (browser === undefined) return null;
+  const options =
+    typeof browser === 'function' ? parseBrowserOptions(browser(context.input as never)) : browser;
+  return (context as Partial<DressesBrowser>)[dressBrowser]?.(options) ?? null;
 }
 
 /** Whether nothing of a job is worked out of its input. */

@@ -1,5 +1,6 @@
 /** The page of one job: in a browser context of its own, which has nothing of any other job and is gone with it. */
 import type { BrowserMembers } from '../../client/browser-job.js';
+import { type BrowserOptions, type DressesBrowser, dressBrowser } from '../../client/browser-options.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { CdpConnection } from '../cdp/cdp-connection.js';
 import type { CdpSession } from '../cdp/cdp-session.js';
@@ -8,6 +9,7 @@ import { JobTab } from '../tab/job-tab.js';
 import { PageWatch } from '../tab/page-watch.js';
 import { TabPort } from '../tab/tab-port.js';
 import { JobCdpClient } from './cdp-client.js';
+import { dressPage } from './dress-page.js';
 
 export interface JobPage {
   readonly browserContextId: string;
@@ -15,7 +17,7 @@ export interface JobPage {
   /** Of the lane and of what the handler is given. */
   readonly session: CdpSession;
   /** What a handler gets beside what every handler gets. */
-  readonly members: BrowserMembers;
+  readonly members: BrowserMembers & DressesBrowser;
 }
 
 export interface JobPageOptions {
@@ -39,6 +41,7 @@ export async function openJobPage(connection: CdpConnection, options: JobPageOpt
   const members = {
     tab: new JobTab(new TabPort(session, watch)),
     cdp: new JobCdpClient(session, signal),
+    [dressBrowser]: (given: BrowserOptions) => dressPage({ connection, browserContextId, session }, given),
     get page(): BrowserMembers['page'] {
       if (puppeteer !== null && 'page' in puppeteer) return puppeteer.page;
       throw (

@@ -52,12 +52,12 @@ export class PageWatch {
     const watch = new PageWatch(session, signal);
     watch.#listen();
     await Promise.all([
-      session.send('Page.enable', undefined, { signal }),
-      session.send('Network.enable', undefined, { signal }),
-      session.send('Inspector.enable', undefined, { signal }),
-      session.send('Page.setLifecycleEventsEnabled', { enabled: true }, { signal }),
+      session.send('Page.enable'),
+      session.send('Network.enable'),
+      session.send('Inspector.enable'),
+      session.send('Page.setLifecycleEventsEnabled', { enabled: true }),
     ]);
-    const { frameTree } = await session.send('Page.getFrameTree', undefined, { signal });
+    const { frameTree } = await session.send('Page.getFrameTree');
     const { id: frameId, loaderId } = frameTree.frame;
     watch.#main = { ...watch.#main, frameId, loaderId };
     return watch;

@@ -14,12 +14,25 @@ const look = defineJob('look', {
     return result.value;
   },
 });
+const appear = defineJob('appear', {
+  lane: 'browser',
+  browser: (input) => ({
+    viewport: { width: 390, height: 844 },
+    locale: 'de-DE',
+    timeZone: input.timeZone,
+    userAgent: 'Test/1 (+https://example.com)',
+  }),
+  run: ({ tab }: BrowserJobContext<{ timeZone: string }>) =>
+    tab.evaluate<string>(
+      '[innerWidth, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.userAgent].join()',
+    ),
+});
 const light = defineJob('light', { run: () => 'light' });
 
 const open = (chromePath: string) =>
   new Millrace({
     database: 'memory:',
-    jobs: [look, light],
+    jobs: [look, appear, light],
     logger,
     settings: resolveSettings({ config: { chromePath } }).values,
   });
@@ -30,6 +43,10 @@ test('a job with lane "browser" runs beside a Chrome of the worker, which ends w
   await worker.start();
   const handle = await millrace.dispatch(look, { sum: '6 * 7' });
   expect(await handle.result({ timeout: '20s' })).toBe(42);
+  const given = await millrace.dispatch(appear, { timeZone: 'Asia/Tokyo' });
+  expect(await given.result({ timeout: '20s' })).toBe('390,de-DE,Asia/Tokyo,Test/1 (+https://example.com)');
+  const wrong = await millrace.dispatch(appear, { timeZone: 'Mars/Base' }, { attempts: 1 });
+  await expect(wrong.result({ timeout: '20s' })).rejects.toThrow('option "browser.timeZone"');
   const [registered] = await waitFor(
     async () => {
       const workers = await millrace.workers();
