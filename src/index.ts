@@ -53,6 +53,7 @@ export type { JobsOptions, JobsPage, LogOptions } from './client/inspect.js';
 export type { JobContext, JobFacts } from './client/job-context.js';
 export type { JobDefinition, Upcast } from './client/job-definition.js';
 export type { JobFailure } from './client/job-failure.js';
+export type { FileContent, JobFiles, OpenedFile, PutFileOptions, StoredFile } from './client/job-files.js';
 export type { JobHandle, ResultOptions } from './client/job-handle.js';
 export type {
   CommonJobOptions,

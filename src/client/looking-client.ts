@@ -1,7 +1,9 @@
 import type { LimitState } from '../storage/job-limit.js';
 import type { QueueStats } from '../storage/job-record.js';
 import type { ClientCore } from './client-core.js';
+import { filesOf, openFile } from './files.js';
 import type { JobsOptions, JobsPage, LogOptions } from './inspect.js';
+import type { OpenedFile, StoredFile } from './job-files.js';
 import type { Job, JobListing, JobLogLine } from './job-view.js';
 import { explain, type Why } from './why.js';
 import { explainWorker, type WhyWorker } from './why-worker.js';
@@ -51,6 +53,24 @@ export abstract class LookingClient {
   /** The names of the queues that have jobs or are paused. */
   async queues(): Promise<string[]> {
     return (await this.core.inspector.stats()).map(({ queue }) => queue);
+  }
+
+  /** The files that are kept with a job, by name; none where there is no such job. */
+  files(jobId: string): Promise<StoredFile[]> {
+    return filesOf(this.core.files, jobId);
+  }
+
+  /**
+   * A file by its id, to be read as it is used; null when there is none.
+   *
+   * @throws MillraceError `file-store-elsewhere` where the files of this database are on another machine
+   *
+   * @example
+   * const opened = await millrace.file(id);
+   * if (opened !== null) await writeFile(opened.file.name, opened.content);
+   */
+  file(id: string): Promise<OpenedFile | null> {
+    return openFile(this.core.files, id);
   }
 
   /**

@@ -74,6 +74,11 @@ export const errorCodes = {
     meaning: 'There is no such file, or its bytes are no longer in the store.',
     fix: 'List the files of the job; they go with it at the end of its retention.',
   },
+  'range-unsatisfiable': {
+    retryable: false,
+    meaning: 'A part of a file was asked for that lies outside of it.',
+    fix: 'Ask for bytes within the size of the file, or for all of it without the header Range.',
+  },
   'file-upload-lost': {
     retryable: true,
     meaning: 'The first part of a file that was on its way is no longer where it was sent to.',

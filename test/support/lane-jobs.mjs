@@ -12,6 +12,21 @@ const kept = [];
 
 const acts = {
   echo: ({ input }) => input,
+  'keep-file': async ({ files, input }) => {
+    const { id, sha256 } = await files.put('kept.bin', Buffer.alloc(input.bytes, 7));
+    let bytes = 0;
+    for await (const part of (await files.get(id)).content) bytes += part.length;
+    return { sha256, bytes, names: (await files.list()).map(({ name }) => name) };
+  },
+  'keep-and-die': async ({ files }) => {
+    await files.put('first.txt', 'kept before it died');
+    const endless = async function* () {
+      yield Buffer.alloc(300_000);
+      process.kill(process.pid, 'SIGKILL');
+      await delay(60_000);
+    };
+    await files.put('second.bin', endless());
+  },
   pid: () => process.pid,
   throw: () => {
     throw new Error('as asked');

@@ -4,6 +4,7 @@ import { bury, cancel, remove, retry } from './change-job.js';
 import { dispatch } from './dispatch.js';
 import { doctor } from './doctor.js';
 import { edit } from './edit.js';
+import { files } from './files.js';
 import { fleet } from './fleet.js';
 import { flush } from './flush.js';
 import { hub } from './hub.js';
@@ -38,6 +39,7 @@ export const commands: readonly CommandSpec<never>[] = [
   status,
   jobs,
   job,
+  files,
   why,
   edit,
   retry,

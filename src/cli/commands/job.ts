@@ -1,4 +1,5 @@
 import type { JobFailure } from '../../client/job-failure.js';
+import type { StoredFile } from '../../client/job-files.js';
 import type { Job, JobLogLine } from '../../client/job-view.js';
 import type { JobProgress } from '../../client/progress-watcher.js';
 import { printable, printableBlock, printableJson } from '../../internal/printable.js';
@@ -9,6 +10,7 @@ import { relativeTime } from '../output/relative-time.js';
 import type { Terminal } from '../output/terminal.js';
 import { checkJobId, noSuchJob, resolveJobId } from '../resolve-job-id.js';
 import { openSession } from '../session.js';
+import { fileLine } from './files.js';
 
 const longestText = 4000;
 const logPage = 1000;
@@ -26,9 +28,10 @@ export const job: CommandSpec = {
     const found = await session.client.job(id);
     if (found === null) throw noSuchJob(id);
     const log = await session.client.log(id, { limit: logPage });
+    const files = await session.client.files(id);
     const nowMs = await session.storage.now();
-    context.terminal.answer({ ...found, log: log.map(logDocument) }, () =>
-      print(context.terminal, { job: found, log, nowMs }),
+    context.terminal.answer({ ...found, files, log: log.map(logDocument) }, () =>
+      print(context.terminal, { job: found, files, log, nowMs }),
     );
     return exitCodes.ok;
   },
@@ -40,11 +43,12 @@ function logDocument({ at, kind, level, text }: JobLogLine) {
 
 interface Shown {
   readonly job: Job;
+  readonly files: readonly StoredFile[];
   readonly log: readonly JobLogLine[];
   readonly nowMs: number;
 }
 
-function print(terminal: Terminal, { job: found, log, nowMs }: Shown): void {
+function print(terminal: Terminal, { job: found, files, log, nowMs }: Shown): void {
   const { style } = terminal;
   const status = paintOfStatus(found.status, style)?.(found.status) ?? found.status;
   terminal.line(`${style.bold(found.id)}  ${printable(found.name)}  ${status}`);
@@ -52,6 +56,8 @@ function print(terminal: Terminal, { job: found, log, nowMs }: Shown): void {
   block(terminal, 'input', found.input);
   if (found.result !== undefined) block(terminal, 'result', found.result);
   for (const failure of found.failures) printFailure(terminal, failure, nowMs);
+  if (files.length > 0) terminal.line(`  ${style.dim('files')}`);
+  for (const file of files) terminal.line(`    ${fileLine(file)}`);
   if (log.length === 0) return;
   terminal.line(`  ${style.dim('log')}`);
   for (const line of log) printLogLine(terminal, line);

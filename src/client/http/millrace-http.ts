@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../internal/error-codes.js';
 import { isMillraceError } from '../../internal/errors.js';
 import type { LimitState } from '../../storage/job-limit.js';
 import type { QueueStats } from '../../storage/job-record.js';
@@ -7,9 +8,11 @@ import type { BulkEditOptions, BulkKind, BulkOptions, BulkReport } from '../bulk
 import { type ControlKind, type PurgeOptions, parseJobId, type RetryBuriedOptions } from '../control.js';
 import { Definitions } from '../definitions.js';
 import type { EditOptions } from '../edit-options.js';
+import { parseFileId } from '../files.js';
 import type { AuditOptions, AuditPage } from '../fleet-control.js';
 import type { JobsOptions, JobsPage, LogOptions } from '../inspect.js';
 import type { JobDefinition } from '../job-definition.js';
+import type { OpenedFile, StoredFile } from '../job-files.js';
 import { DispatchedJob, type HandlePorts, type JobHandle, type ResultOptions } from '../job-handle.js';
 import type { BulkEntry, DispatchArgumentsOf, HandleOf, ResultOf, WaitArgumentsOf } from '../job-types.js';
 import type { Job, JobListing, JobLogLine } from '../job-view.js';
@@ -23,6 +26,7 @@ import { HttpCalls } from './http-calls.js';
 import { outcomeOf } from './http-control.js';
 import { dispatchEntry, noTransaction } from './http-dispatch.js';
 import { ownRepeat, sendMany } from './http-dispatch-many.js';
+import { fileOf, openHttpFile } from './http-files.js';
 import { type MillraceHttpOptions, resolveHttpOptions } from './http-options.js';
 import { watchHttpProgress } from './http-progress.js';
 import { waitForResult } from './http-result.js';
@@ -173,6 +177,18 @@ export class MillraceHttp<const Jobs extends readonly JobDefinition[] = readonly
     return (await this.stats()).map(({ queue }) => queue);
   }
 
+  /** The files that are kept with a job, by name; none where there is no such job. */
+  async files(jobId: string): Promise<StoredFile[]> {
+    const told = await this.#orNull(`/jobs/${parseJobId(jobId)}/files`, 'job-not-found');
+    return told === null ? [] : told.files.map(fileOf);
+  }
+
+  /** A file by its id, to be read as it is used; null when there is none. */
+  async file(id: string): Promise<OpenedFile | null> {
+    const fileId = parseFileId(id);
+    return await orNull('file-not-found', () => openHttpFile(this.#calls, fileId));
+  }
+
   /** Why a job is where it is; null when there is no such job. */
   async why(id: string): Promise<Why | null> {
     const told = await this.#orNull(`/jobs/${parseJobId(id)}/why`, 'job-not-found');
@@ -307,12 +323,7 @@ export class MillraceHttp<const Jobs extends readonly JobDefinition[] = readonly
   }
 
   async #orNull(path: string, code: 'job-not-found' | 'worker-not-found') {
-    try {
-      return await this.#get(path);
-    } catch (error) {
-      if (isMillraceError(error) && error.code === code) return null;
-      throw error;
-    }
+    return await orNull(code, () => this.#get(path));
   }
 
   async #control(kind: ControlKind, id: string): Promise<ControlOutcome> {
@@ -337,3 +348,12 @@ export class MillraceHttp<const Jobs extends readonly JobDefinition[] = readonly
 }
 
 const workerPath = (id: string): string => `/workers/${encodeURIComponent(id)}`;
+
+async function orNull<T>(code: ErrorCode, call: () => Promise<T>): Promise<T | null> {
+  try {
+    return await call();
+  } catch (error) {
+    if (isMillraceError(error) && error.code === code) return null;
+    throw error;
+  }
+}

@@ -25,6 +25,7 @@ const meanings: Readonly<Record<number, string>> = {
   409: 'Its state does not allow it.',
   413: 'The body is too large.',
   415: 'The body is not said to be JSON.',
+  416: 'There is no such part of it.',
   422: 'What was asked can’t be; `problems` lists everything that is wrong.',
   503: 'The hub or its database can’t at the moment; see `Retry-After`.',
 };

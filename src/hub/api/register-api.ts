@@ -7,6 +7,7 @@ import { checkShape, parseJsonBodies, requireJson, tellAsJson } from './request-
 import { bulkRoutes, controlRoutes } from './routes/control-routes.js';
 import { dispatchRoutes } from './routes/dispatch-routes.js';
 import { eventRoutes } from './routes/event-routes.js';
+import { fileRoutes } from './routes/file-routes.js';
 import { jobRoutes } from './routes/job-routes.js';
 import { metricsRoutes } from './routes/metrics-routes.js';
 import { openapiRoutes } from './routes/openapi-routes.js';
@@ -36,6 +37,7 @@ export async function registerApi(instance: FastifyInstance, deps: ApiDeps): Pro
   openapiRoutes(app);
   dispatchRoutes(app, deps);
   jobRoutes(app, deps);
+  fileRoutes(app, deps);
   const events = eventRoutes(app, deps);
   controlRoutes(app, deps);
   bulkRoutes(app, deps);

@@ -59,17 +59,19 @@ export interface ApiStage extends AsyncDisposable {
 
 interface StageOptions extends Partial<Omit<ApiDeps, 'client' | 'logger'>> {
   readonly jobs?: readonly JobDefinition[];
+  /** Folder for files. */
+  readonly files?: string;
 }
 
 /** The API on a real socket. */
 export async function openApi(
   name: Engine,
-  { jobs = [greet, fail, steps, hang], ...rest }: StageOptions = {},
+  { jobs = [greet, fail, steps, hang], files, ...rest }: StageOptions = {},
 ): Promise<ApiStage> {
   const engine = await openEngine(name);
   const lines: string[] = [];
   const logger = createLineLogger({ write: (line) => lines.push(line) });
-  const client: Millrace = new Millrace({ database: engine.storage, jobs, dispatchTimeout: '5s' });
+  const client: Millrace = new Millrace({ database: engine.storage, jobs, files, dispatchTimeout: '5s' });
   const app = fastify(apiServerOptions(logger));
   await registerApi(app, { client, logger, ...rest });
   await app.listen({ host: '127.0.0.1', port: 0 });

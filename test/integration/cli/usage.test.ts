@@ -34,6 +34,7 @@ const wrongInputs: readonly (readonly [string, readonly [string, ...string[]], R
   ['jobs: a cursor that is none', ['jobs', '--cursor', 'x'], /\[cursor-invalid\]/],
   ['job: a missing argument', ['job'], /missing required argument 'id'/],
   ['job: an id that is none', ['job', 'nope!'], /job id: expected .*got "nope!"/],
+  ['files: an id that is none', ['files', 'nope!'], /job id: expected .*got "nope!"/],
   ['why: an id that is none', ['why', 'nope!'], /job id: expected .*got "nope!"/],
   ['status: too many arguments', ['status', 'extra'], /too many arguments/],
   ['status: an address that is none', ['status', '--database', 'x'], /\[database-url-invalid\]/],
@@ -145,7 +146,7 @@ describe('[sqlite] how commands are called', () => {
     expect(run).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test.each(['retry', 'bury', 'cancel', 'delete', 'edit', 'job', 'why'])(
+  test.each(['retry', 'bury', 'cancel', 'delete', 'edit', 'job', 'files', 'why'])(
     '%s of a job that is not there is exit 1 and says so',
     async (command) => {
       const change = command === 'edit' ? ['--priority', 'high'] : [];
