@@ -33,7 +33,9 @@ async function allChecks(context: CommandContext): Promise<Diagnosis[]> {
   } catch (error) {
     return [failed('config and settings', error)];
   }
-  const checks = [...diagnoseSetup(setup), ...diagnoseLimits(setup)];
+  // What speaks to a Chrome is loaded by who looks for one.
+  const { diagnoseBrowser } = await import('../doctor/diagnose-browser.js');
+  const checks = [...diagnoseSetup(setup), ...diagnoseLimits(setup), ...(await diagnoseBrowser(setup))];
   let session: Session;
   try {
     session = await openSession(context);

@@ -49,6 +49,25 @@ describe('[sqlite] millrace doctor', () => {
     expect(checks.find(({ check }) => check === 'oldest due job')?.status).toBe('warn');
   });
 
+  test('a machine without a Chrome is told where jobs ask for one', async () => {
+    await using here = await project(`
+      import { defineConfig, defineJob } from 'millrace';
+      export default defineConfig({
+        database: 'sqlite:data/test.db',
+        chromePath: '/nowhere/chrome',
+        jobs: [defineJob('look', { lane: 'browser', run() {} })],
+      });
+    `);
+    await here.run(['migrate']);
+    const { checks } = (await here.run(['doctor', '--json'])).json<DoctorDocument>();
+    expect(checks.find(({ check }) => check === 'chrome')).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining('CHROME_PATH=/nowhere/chrome'),
+      fix: expect.stringContaining('npm i @sparticuz/chromium'),
+    });
+    expect(checks.find(({ check }) => check === 'browser lanes')?.message).toContain('(look)');
+  });
+
   test('two maxima of one group are told, and a cost that no budget allows is a failure', async () => {
     await using here = await project(`
       import { defineConfig, defineJob } from 'millrace';
