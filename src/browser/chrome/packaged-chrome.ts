@@ -7,10 +7,10 @@
  * has died over it.
  */
 import { createReadStream, createWriteStream } from 'node:fs';
-import { access, chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -88,6 +88,7 @@ async function once(
     const partial = `${folder}.${process.pid}`;
     try {
       if (await exists(folder)) return;
+      await dropPartials(folder);
       await fill(partial);
       await rename(partial, folder).catch(async (error: unknown) => {
         if (!(await exists(folder))) throw error;
@@ -98,6 +99,15 @@ async function once(
     }
   }
 }
+
+/** What those left that have died over it; with the lock in hand. */
+async function dropPartials(folder: string): Promise<void> {
+  const left = (await readdir(dirname(folder))).filter((name) => /^\d+$/.test(extension(name, folder)));
+  for (const name of left) await rm(join(dirname(folder), name), { recursive: true, force: true });
+}
+
+const extension = (name: string, folder: string): string =>
+  name.startsWith(`${basename(folder)}.`) ? name.slice(basename(folder).length + 1) : '';
 
 async function take(lock: string): Promise<boolean> {
   try {
