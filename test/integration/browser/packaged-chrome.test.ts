@@ -40,5 +40,7 @@ test('what is no Chrome is told with what it did', async () => {
     },
   );
   const probe = await probeChrome({ executable: fake, source: 'CHROME_PATH', libraries: null });
-  expect(probe).toEqual({ failure: expect.stringMatching(/: libnss3\.so: error while loading shared libraries$/) });
+  expect(probe).toEqual({
+    failure: expect.stringMatching(/: libnss3\.so: error while loading shared libraries$/),
+  });
 });
