@@ -52,9 +52,16 @@ export class WorkerProcess implements AsyncDisposable {
   }
 
   async ready(): Promise<this> {
-    await waitFor(() => this.#output.includes('ready\n') || this.hasEnded, {
-      describe: 'the worker process to run',
-    });
+    try {
+      await waitFor(() => this.#output.includes('ready\n') || this.hasEnded, {
+        describe: () => `the worker process to run, it said: ${this.#output}`,
+        deadlineMs: 30_000,
+      });
+    } catch (error) {
+      // Nobody has it yet who would end it.
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
     if (this.hasEnded) throw new Error(`the worker process ended at its start:\n${this.#output}`);
     return this;
   }
