@@ -38,6 +38,8 @@ export interface DutiesOptions {
 
 const cleanEveryMs = 60_000;
 const sweepFilesEveryMs = 10 * 60_000;
+/** A process that starts has better to do, and one that soon ends leaves it to others. */
+const firstSweepAfterMs = 60_000;
 const tidyEveryMs = 1_000;
 const batch = 500;
 /** A round that finds more than it can delete in this time leaves the rest to its next turn. */
@@ -89,7 +91,7 @@ export class Duties extends Service {
       this.#round('reap', this.#options.reapIntervalMs, () => this.#reap()),
       this.#round('release', rescueEveryMs, () => this.#release(rescueEveryMs)),
       this.#round('clean', cleanEveryMs, () => this.#clean()),
-      this.#round('sweep files', sweepFilesEveryMs, () => this.#sweepFiles()),
+      this.#afterAWhile(() => this.#round('sweep files', sweepFilesEveryMs, () => this.#sweepFiles())),
       this.#round('tidy', tidyEveryMs, () => this.#tidy()),
     ]);
     return Promise.resolve();
@@ -136,6 +138,12 @@ export class Duties extends Service {
         () => undefined,
       );
     }
+  }
+
+  async #afterAWhile(run: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    await delay(firstSweepAfterMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await run();
   }
 
   async #rescue(everyMs: number): Promise<void> {
