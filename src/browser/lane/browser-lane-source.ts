@@ -1,7 +1,6 @@
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { MillraceError } from '../../internal/errors.js';
 import type { LaneSource } from '../../worker/lanes/lane.js';
+import { LaneFolders } from '../../worker/lanes/process/lane-folders.js';
 import { ChromeProcess } from '../chrome/chrome-process.js';
 import type { UsableChrome } from '../chrome/sandbox.js';
 import { BrowserLane } from './browser-lane.js';
@@ -18,20 +17,38 @@ const reapMs = 10_000;
 export function browserLaneSource({ size, chrome }: BrowserLaneSourceOptions): LaneSource {
   return {
     kind: 'browser',
-    create: (ports) =>
-      Array.from(
-        { length: size },
-        (_, index) => new BrowserLane({ number: index + 1, ports, spawn: () => spawnChrome(chrome) }),
-      ),
+    create: (ports) => {
+      const folders = new LaneFolders({ logger: ports.logger, size, retryMs: 0 });
+      return Array.from({ length: size }, (_, index) => {
+        const number = index + 1;
+        const spawn = () => spawnChrome(chrome, { folders, number });
+        return new BrowserLane({ number, ports, spawn, onStopped: () => folders.leave(number) });
+      });
+    },
   };
 }
 
-async function spawnChrome(chrome: UsableChrome): Promise<ChromeProcess> {
-  return ChromeProcess.spawn({
+/** In a folder of its own, which is wiped once its whole group is gone; a later process sweeps what a killed worker left. */
+export async function spawnChrome(
+  chrome: UsableChrome,
+  { folders, number }: { readonly folders: LaneFolders; readonly number: number },
+): Promise<ChromeProcess> {
+  const folder = await folders.forChild(number);
+  if (folder === null)
+    throw new MillraceError(
+      'folder-unusable',
+      'there is no folder for it: the folder for temporary files can’t be written. Make it writable, or set TMPDIR to one that is',
+    );
+  const spawned = await ChromeProcess.spawn({
     ...chrome,
-    folder: await mkdtemp(join(tmpdir(), 'millrace-chrome-')),
+    folder: folder.path,
     onStderr: () => undefined,
     onListenerError: () => undefined,
     reapMs,
   });
+  if (spawned.pid !== null) folder.noteUser(spawned.pid);
+  void spawned.ended.then(({ exitCode, signal }) =>
+    folder.childEnded(spawned.pid === null || exitCode !== null || signal !== null),
+  );
+  return spawned;
 }

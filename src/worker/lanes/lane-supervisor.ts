@@ -36,7 +36,9 @@ export interface SupervisorOptions<Child extends LaneProcess> {
   /** What one that is not ready in time had not done: `loaded its module`. */
   readonly firstDeed: string;
   readonly onWell: (child: Child) => void;
-  /** Says whether it died under a job, which is then to blame, and not the lane. */
+  /** How its log and notes tell of an end. @default `process` and the reason */
+  readonly sayEnd?: (reason: string) => string;
+  /** Says whether it died under a job, or as it was meant to: then the lane is not to blame. */
   readonly onEnd: (end: ProcessEnd) => boolean;
   readonly onChange: () => void;
 }
@@ -153,8 +155,12 @@ export class LaneSupervisor<Child extends LaneProcess> {
     this.#failures = isOfJob ? 0 : this.#failures + 1;
     const said = tail === '' ? '' : `; it wrote: ${tail}`;
     const often = this.#failures > 1 ? ` (${this.#failures} times in a row)` : '';
-    this.#note = `its process ${reason}${often}${said}`;
+    this.#note = `its ${this.#sayEnd(reason)}${often}${said}`;
     this.#lastEnd = { reason, tail, pid };
+  }
+
+  #sayEnd(reason: string): string {
+    return this.#options.sayEnd?.(reason) ?? `process ${reason}`;
   }
 
   #lastEnd: { reason: string; tail: string; pid: number | null } = { reason: '', tail: '', pid: null };
@@ -165,7 +171,7 @@ export class LaneSupervisor<Child extends LaneProcess> {
     const { reason, tail, pid } = this.#lastEnd;
     const isQuarantined = this.#failures >= failuresBeforeQuarantine;
     const what = isQuarantined ? 'takes no work until it is well, tried again' : 'restarting';
-    logger.error(`${name}: process ${reason}, ${what} in ${(delayMs / 1000).toFixed(1)} s`, {
+    logger.error(`${name}: ${this.#sayEnd(reason)}, ${what} in ${(delayMs / 1000).toFixed(1)} s`, {
       pid,
       failures: this.#failures,
       ...(tail === '' ? {} : { stderr: tail }),

@@ -37,7 +37,9 @@ const open = (chromePath: string) =>
     settings: resolveSettings({ config: { chromePath } }).values,
   });
 
-test('a job with lane "browser" runs beside a Chrome of the worker, which ends with it', async () => {
+test('a job with lane "browser" runs beside a Chrome of the worker, which ends with it', {
+  timeout: 60_000,
+}, async () => {
   await using millrace = open('auto');
   const worker = millrace.worker({ browserLanes: 1 });
   await worker.start();
