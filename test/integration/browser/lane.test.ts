@@ -91,6 +91,25 @@ test('what a page does to its job leaves a clean lane with the same Chrome', wai
   expect(bench.lane.snapshot()).toMatchObject({ state: 'idle', restarts: 0, note: null });
 });
 
+test('a page that opens ever more others keeps the first 20', wait, async () => {
+  await using bench = await new BrowserLaneBench().started();
+  const hasTooMany = (): boolean =>
+    bench.said.some((line) => line.includes('its page opened more than 20 others'));
+  await bench.run(async ({ cdp }) => {
+    const expression = 'void open("about:blank", "_blank")';
+    for (let count = 0; count < 40 && !hasTooMany(); count += 1)
+      await cdp
+        .send('Runtime.evaluate', { expression, userGesture: true }, { timeout: '2s' })
+        // A busy machine opens it later.
+        .catch(() => undefined);
+  });
+  expect(hasTooMany()).toBe(true);
+  expect(await bench.run(async ({ tab }) => await tab.evaluate('6 * 7'))).toMatchObject({
+    settlement: { result: '42' },
+  });
+  expect(bench.lane.snapshot().restarts).toBe(0);
+});
+
 test('a job that is called off while its page is opened leaves its Chrome as it was', wait, async () => {
   await using bench = await new BrowserLaneBench().started();
   const { pid } = bench;
