@@ -10,6 +10,7 @@ import { withDeadline } from '../../internal/deadline.js';
 import { describeFailure } from '../../internal/failure.js';
 import { ChromeProcess } from './chrome-process.js';
 import type { FoundChrome } from './find-chrome.js';
+import { shortFolder } from './short-folder.js';
 
 /** One that was seen to start and to run a page. */
 export interface UsableChrome extends FoundChrome {
@@ -51,7 +52,7 @@ interface Tried {
 }
 
 async function tryStart(start: Start): Promise<Tried> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-probe-'));
+  const folder = await mkdtemp(shortFolder(join(tmpdir(), 'millrace-probe-')));
   const chrome = await ChromeProcess.spawn({
     ...start,
     folder,

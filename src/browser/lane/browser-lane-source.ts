@@ -1,8 +1,10 @@
 import { MillraceError } from '../../internal/errors.js';
+import { ownedFolderRoot, sweepOwnedFolders } from '../../internal/owned-folder.js';
 import type { LaneSource } from '../../worker/lanes/lane.js';
 import { LaneFolders } from '../../worker/lanes/process/lane-folders.js';
 import { ChromeProcess } from '../chrome/chrome-process.js';
 import type { UsableChrome } from '../chrome/sandbox.js';
+import { shortFolder } from '../chrome/short-folder.js';
 import { BrowserLane } from './browser-lane.js';
 
 export interface BrowserLaneSourceOptions {
@@ -18,7 +20,11 @@ export function browserLaneSource({ size, chrome }: BrowserLaneSourceOptions): L
   return {
     kind: 'browser',
     create: (ports) => {
-      const folders = new LaneFolders({ logger: ports.logger, size, retryMs: 0 });
+      const { logger } = ports;
+      const root = shortFolder(ownedFolderRoot());
+      // The worker itself sweeps the usual place.
+      if (root !== ownedFolderRoot()) void sweepOwnedFolders({ root, logger });
+      const folders = new LaneFolders({ logger, size, root, retryMs: 0 });
       return Array.from({ length: size }, (_, index) => {
         const number = index + 1;
         const spawn = () => spawnChrome(chrome, { folders, number });
