@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { ChromeProcess } from '../../src/browser/chrome/chrome-process.js';
 import type { FoundChrome } from '../../src/browser/chrome/find-chrome.js';
 import { packagedChrome } from '../../src/browser/chrome/packaged-chrome.js';
 import { type JobPage, type JobPageOptions, openJobPage } from '../../src/browser/context/job-page.js';
+import { smokeTest } from '../../src/browser/lane/smoke-test.js';
 import { tempDir } from './temp.js';
 
 const noSignal = new AbortController().signal;
@@ -35,17 +37,33 @@ export interface OpenChrome extends AsyncDisposable {
   page(options?: Partial<JobPageOptions>): Promise<JobPage>;
 }
 
-export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
-  const folder = tempDir('chrome');
+/** Chrome can crash at a start that succeeds the next time: a lane starts another then, and so does this. */
+const mostStarts = 3;
+
+async function startWell(found: FoundChrome, folder: string, start = 1): Promise<ChromeProcess> {
   const chrome = await ChromeProcess.spawn({
     ...found,
-    folder: folder.path,
+    folder: join(folder, String(start)),
     hasSandbox: process.getuid?.() !== 0,
     hasSmallShm: true,
     onStderr: () => undefined,
     onListenerError: (error) => process.stderr.write(`${String(error)}\n`),
     reapMs: 5_000,
   });
+  try {
+    await smokeTest(chrome, 15_000);
+    return chrome;
+  } catch (error) {
+    chrome.kill(String(error));
+    const { reason, tail } = await chrome.ended;
+    if (start === mostStarts) throw new Error(`Chrome did not start: ${reason} ${tail}`, { cause: error });
+    return startWell(found, folder, start + 1);
+  }
+}
+
+export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
+  const folder = tempDir('chrome');
+  const chrome = await startWell(found, folder.path);
   const opened: string[] = [];
   return {
     chrome,

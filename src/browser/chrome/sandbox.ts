@@ -33,11 +33,17 @@ export async function probeChrome(found: FoundChrome): Promise<Probe> {
   let failure = '';
   for (const hasSandbox of [true, false]) {
     const start = { ...found, hasSandbox, hasSmallShm };
-    const { product, reason } = await tryStart(start);
+    const { product, reason } = await tryTwice(start);
     if (product !== null) return { ...start, product, isShell: product.startsWith('Headless') };
     failure = reason;
   }
   return { failure };
+}
+
+/** Chrome can crash at a start that succeeds the next time; one crash must not cost the sandbox, or all lanes. */
+async function tryTwice(start: Start): Promise<Tried> {
+  const first = await tryStart(start);
+  return first.hasCrashed ? tryStart(start) : first;
 }
 
 interface Start extends FoundChrome {
@@ -49,6 +55,7 @@ interface Tried {
   /** Null: it did not start. */
   readonly product: string | null;
   readonly reason: string;
+  readonly hasCrashed: boolean;
 }
 
 async function tryStart(start: Start): Promise<Tried> {
@@ -62,11 +69,12 @@ async function tryStart(start: Start): Promise<Tried> {
   });
   try {
     const product = await withDeadline(productOf(chrome), { ms: startMs, name: 'the start of a Chrome' });
-    return { product, reason: '' };
+    return { product, reason: '', hasCrashed: false };
   } catch (error) {
     chrome.kill(describeFailure(error).message);
-    const { reason, tail } = await chrome.ended;
-    return { product: null, reason: tail === '' ? reason : `${reason}: ${tellingLine(tail)}` };
+    const { reason, signal, tail } = await chrome.ended;
+    const said = tail === '' ? reason : `${reason}: ${tellingLine(tail)}`;
+    return { product: null, reason: said, hasCrashed: signal !== null && signal !== 'SIGKILL' };
   } finally {
     chrome.kill('the probe is over');
     await chrome.ended;

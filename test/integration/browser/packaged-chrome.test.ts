@@ -29,6 +29,17 @@ test('the Chrome of npm is unpacked once and whole, also where one before has di
   });
 });
 
+test('a Chrome that crashes at its first start is tried again', async () => {
+  await using folder = tempDir('chrome');
+  const real = await packagedChrome(signal);
+  if (real === null) throw new Error('@sparticuz/chromium is not installed, or not for this machine');
+  const flaky = folder.file('chrome');
+  const crash = `case "$*" in *--no-sandbox*) [ -e ${flaky}.once ] || { touch ${flaky}.once; kill -SEGV $$; };; *) exit 1;; esac`;
+  await writeFile(flaky, `#!/bin/sh\n${crash}\nexec ${real.executable} "$@"\n`, { mode: 0o755 });
+  const probe = await probeChrome({ ...withLibraries(real), executable: flaky });
+  expect(probe).toMatchObject({ hasSandbox: false, product: expect.stringContaining('Chrome/') });
+});
+
 test('what is no Chrome is told with what it did', async () => {
   await using folder = tempDir('chrome');
   const fake = folder.file('chrome');
