@@ -292,6 +292,31 @@ export const faultCases: Record<string, Arrange> = {
       call: (storage) => storage.noteProfiles([{ name: queue, count: 1, totalMs: 5, maxRssBytes: null }]),
       look: async () => (await stage.storage.profiles([queue], HOUR)).map(({ averageMs }) => averageMs),
     }),
+  addFile: async (stage, queue) => {
+    const { id, token } = await stage.running(queue);
+    const file = { id: uuidv7(), name: 'a.txt', type: 'text/plain', sizeBytes: 3, sha256: 'a'.repeat(64) };
+    const addition = { lease: { id, token }, file, mostBytes: 100, mostFiles: 1 };
+    return {
+      call: async (storage) => (await storage.addFile(addition)).outcome,
+      look: async () => (await stage.storage.files(id)).map(({ name, sizeBytes }) => [name, sizeBytes]),
+      answers: ['done', 'done'],
+    };
+  },
+  sweepFiles: async (stage, queue) => {
+    const { id, token } = await stage.running(queue);
+    const file = { id: uuidv7(), name: 'a.txt', type: 'text/plain', sizeBytes: 3, sha256: 'b'.repeat(64) };
+    await stage.storage.addFile({ lease: { id, token }, file, mostBytes: 100, mostFiles: 1 });
+    return {
+      call: async (storage) => (await storage.sweepFiles({ after: null, limit: 1_000 })).removed,
+      look: async () => (await stage.storage.files(id)).length,
+    };
+  },
+  fileStoreId: async (stage) => ({
+    call: async (storage) =>
+      (await storage.fileStoreId(uuidv7())) === (await stage.storage.fileStoreId(null)),
+    look: async () => (await stage.storage.fileStoreId(uuidv7())) === (await stage.storage.fileStoreId(null)),
+    answers: [true, true],
+  }),
   ...hubFaultCases,
   tidy: async (stage, queue) => {
     await stage.ended(queue, done);

@@ -9,7 +9,7 @@ import { type FaultCase, faultCases } from './fault-cases.js';
 import { done, failure, type Stage, settlement } from './stage.js';
 
 const looks = new Set(
-  'now serverUptimeMs held peek expired pausedQueues job jobs ahead endings idsEndingIn stats queues limits log workers orders audit profiles watch fleetOrders stopRequests hubs token tokens'.split(
+  'now serverUptimeMs held peek expired pausedQueues job jobs ahead endings idsEndingIn stats queues limits log workers orders audit profiles watch fleetOrders stopRequests hubs token tokens files file keptContents'.split(
     ' ',
   ),
 );
