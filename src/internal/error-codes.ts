@@ -360,6 +360,11 @@ export const errorCodes = {
     meaning: 'Another process held the database until the deadline.',
     fix: 'Find the long transaction (millrace doctor shows it) and end it; then try again.',
   },
+  'database-gone': {
+    retryable: true,
+    meaning: 'The SQLite file, or its -wal or -shm, was removed or replaced while this process had it open.',
+    fix: 'Put the file back, or stop every process that has it open, restore it and start them again; none is made anew meanwhile.',
+  },
   'database-corrupt': {
     retryable: false,
     meaning: 'The file is not a database, or is damaged.',

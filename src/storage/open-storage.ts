@@ -6,6 +6,8 @@ import type { Storage, StorageOptions } from './storage.js';
 export interface CreateStorageOptions extends StorageOptions {
   /** Servers: `auto` brings the schema up to date on open, `check` refuses one that doesn't fit. @default 'check' */
   readonly migrate?: 'auto' | 'check' | undefined;
+  /** SQLite: a file that is missing is waited for (`database-gone`), not made. @default false */
+  readonly mustExist?: boolean | undefined;
 }
 
 /** A storage, and what only those with a database of their own can do. */
@@ -26,7 +28,7 @@ export async function createStorage(
   options: CreateStorageOptions = {},
 ): Promise<EngineStorage> {
   const database = parseDatabaseUrl(address);
-  const { migrate, ...common } = options;
+  const { migrate, mustExist, ...common } = options;
   switch (database.engine) {
     case 'memory': {
       const { MemoryStorage } = await import('./memory/storage.js');
@@ -35,7 +37,7 @@ export async function createStorage(
     case 'sqlite': {
       const { file, synchronous } = database;
       const { SqliteStorage } = await import('./sqlite/storage.js');
-      return new SqliteStorage({ ...common, file, ...given({ synchronous }) });
+      return new SqliteStorage({ ...common, file, ...given({ synchronous, mustExist }) });
     }
     case 'postgres': {
       const { url, schema, prepare } = database;

@@ -268,7 +268,11 @@ export class World {
       });
       node.worker
         .start()
-        .catch((error: unknown) => this.#record.say(`${node.name} did not start: ${String(error)}`));
+        // A worker that has not registered yet is called by an id drawn at random, which no seed repeats.
+        .catch((error: unknown) => {
+          const why = String(error).replace(/\bw-[0-9a-f]{8}\b/g, node.name);
+          this.#record.say(`${node.name} did not start: ${why}`);
+        });
     });
   }
 

@@ -55,8 +55,10 @@ export class NotifySession {
     }
   }
 
+  /** A hint need not outlive a crash of the server: its commit waits for no disk. Two statements of one text are one transaction. */
   async notify(queues: readonly string[]): Promise<void> {
-    await this.#query(`notify "${this.#channel}", ${this.#client.pg.escapeLiteral(payloadOf(queues))}`);
+    const payload = this.#client.pg.escapeLiteral(payloadOf(queues));
+    await this.#query(`set local synchronous_commit = off; notify "${this.#channel}", ${payload}`);
   }
 
   /** Listens, and proves it by a notification of its own: a pooler, or a dead half of a connection, brings none back. */

@@ -115,6 +115,8 @@ export class Connection {
 
 export interface ConnectionOptions {
   readonly file: string;
+  /** Not made where it is missing. */
+  readonly mustExist: boolean;
   readonly synchronous: 'FULL' | 'NORMAL';
 }
 
@@ -128,16 +130,17 @@ export const isMemoryFile = (file: string): boolean => file === ':memory:' || fi
 /**
  * Opens the file and makes it a WAL database. What another connection holds is answered by `undefined`: try again later.
  *
- * @throws MillraceError `driver-missing`, `database-not-found`, `database-unreachable`, `database-corrupt`, `database-read-only`
+ * @throws MillraceError `driver-missing`, `database-not-found`, `database-gone`, `database-unreachable`, `database-corrupt`, `database-read-only`
  */
 export async function openConnection(options: ConnectionOptions): Promise<Connection | undefined> {
   const Database = await loadDriver();
   const file = isMemoryFile(options.file) ? ':memory:' : resolve(options.file);
   requireFolder(file);
+  if (options.mustExist && !isMemoryFile(file) && statOf(file) === undefined) throw goneFile(file);
   let db: BetterSqlite3.Database | undefined;
   try {
     // Waiting inside the driver would stop the event loop: who finds the file locked tries again later instead.
-    db = new Database(file, { timeout: 0 });
+    db = new Database(file, { timeout: 0, fileMustExist: options.mustExist });
     const mode = db.pragma('journal_mode = WAL', { simple: true });
     if (mode !== 'wal' && !isMemoryFile(file)) throw noWal(file, mode);
     db.pragma(`synchronous = ${options.synchronous}`);
@@ -163,6 +166,14 @@ async function loadDriver(): Promise<typeof BetterSqlite3> {
   }
 }
 
+function goneFile(file: string): MillraceError {
+  return new MillraceError(
+    'database-gone',
+    `the SQLite file ${file}, which this process works on, was removed; none is made in its place. Put it back, or stop the process`,
+    { details: { file } },
+  );
+}
+
 function noWal(file: string, mode: unknown): MillraceError {
   return new MillraceError(
     'database-unreachable',
@@ -176,9 +187,9 @@ function noWal(file: string, mode: unknown): MillraceError {
   );
 }
 
-function statOf(folder: string): Stats | undefined | null {
+function statOf(path: string): Stats | undefined | null {
   try {
-    return statSync(folder, { throwIfNoEntry: false });
+    return statSync(path, { throwIfNoEntry: false });
   } catch {
     // Not allowed to look: SQLite says what it may not do.
     return null;

@@ -5,6 +5,7 @@ import type { MigrationReport } from '../migrate/run-migrations.js';
 import type { StorageOptions } from '../storage.js';
 import { type Connection, openConnection } from './connection.js';
 import { isBusy, toMillraceError } from './errors.js';
+import { FileIdentity } from './file-identity.js';
 import { WakeUps } from './notify.js';
 import { whenUnlocked } from './patience.js';
 import { clockNow } from './queries/clock.js';
@@ -14,6 +15,7 @@ import { Writer } from './writer.js';
 
 export interface SessionOptions extends StorageOptions {
   readonly file: string;
+  readonly mustExist: boolean;
   readonly synchronous: 'FULL' | 'NORMAL';
 }
 
@@ -24,6 +26,7 @@ export class Session {
   readonly db: Connection;
   readonly wakeUps: WakeUps;
   readonly migrated: MigrationReport;
+  readonly #identity: FileIdentity;
   readonly #writer: Writer;
   readonly #offsetMs: () => number;
   readonly #deadlineMs: number;
@@ -36,8 +39,10 @@ export class Session {
     this.wakeUps = new WakeUps(db, logger);
     this.#offsetMs = () => options.clock?.offsetMs() ?? 0;
     this.#deadlineMs = options.statementTimeoutMs ?? defaultStatementTimeoutMs;
+    this.#identity = new FileIdentity(db.file);
     this.#writer = new Writer({
       db,
+      identity: this.#identity,
       offsetMs: this.#offsetMs,
       deadlineMs: this.#deadlineMs,
       onCommit: (awakened) => this.wakeUps.wake(awakened),
@@ -81,6 +86,7 @@ export class Session {
   read<T>(name: string, run: (db: Connection, nowMs: number) => T): Promise<T> {
     if (this.#isClosed) return Promise.reject(this.#closed(name));
     try {
+      this.#identity.require();
       return Promise.resolve(this.#snapshot(run));
     } catch (error) {
       if (!isBusy(error)) return Promise.reject(toMillraceError(error, this.db.file));
@@ -89,6 +95,11 @@ export class Session {
     return whenUnlocked(attempt, { name, file: this.db.file, deadlineMs: this.#deadlineMs }).then(
       ({ value }) => value,
     );
+  }
+
+  /** @throws MillraceError `database-gone` where a transaction of the user's would write into a file that nobody reads */
+  requireFile(): void {
+    this.#identity.require();
   }
 
   close(): void {

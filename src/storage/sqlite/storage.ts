@@ -69,6 +69,8 @@ export interface SqliteStorageOptions extends StorageOptions {
   readonly file: string;
   /** `FULL`: what was answered survives a power cut. `NORMAL`: it survives a crash of the process; faster. @default 'FULL' */
   readonly synchronous?: 'FULL' | 'NORMAL';
+  /** Another part of this process has the file open: one that is missing was removed, and is not made anew. @default false */
+  readonly mustExist?: boolean;
 }
 
 export class SqliteStorage implements Storage {
@@ -80,7 +82,11 @@ export class SqliteStorage implements Storage {
   #wasEmpty = false;
 
   constructor(options: SqliteStorageOptions) {
-    this.#options = { ...options, synchronous: options.synchronous ?? 'FULL' };
+    this.#options = {
+      ...options,
+      synchronous: options.synchronous ?? 'FULL',
+      mustExist: options.mustExist ?? false,
+    };
   }
 
   get capabilities(): Capabilities {
@@ -430,7 +436,9 @@ export class SqliteStorage implements Storage {
   }
 
   #withinOptions(): WithinOptions {
-    return { file: this.#open().db.file, offsetMs: () => this.#options.clock?.offsetMs() ?? 0 };
+    const session = this.#open();
+    session.requireFile();
+    return { file: session.db.file, offsetMs: () => this.#options.clock?.offsetMs() ?? 0 };
   }
 
   #open(): Session {

@@ -21,6 +21,7 @@ import { MillraceError } from '../../internal/errors.js';
 import type { Logger } from '../../internal/logger.js';
 import type { Connection } from './connection.js';
 import { isBusy, toMillraceError } from './errors.js';
+import type { FileIdentity } from './file-identity.js';
 import { Pause } from './pause.js';
 import { clockNow } from './queries/clock.js';
 import { Transaction } from './transaction.js';
@@ -43,6 +44,7 @@ interface Operation {
 
 export interface WriterOptions {
   readonly db: Connection;
+  readonly identity: FileIdentity;
   readonly offsetMs: () => number;
   readonly deadlineMs: number;
   /** Told in which queues something may have become claimable; null = in any. */
@@ -169,9 +171,10 @@ export class Writer {
 
   /** One transaction of what stands first in the queue. `busy`: nothing happened, all of it is still there. */
   #transact(): 'done' | 'busy' {
-    const { db, offsetMs, onCommit } = this.#options;
+    const { db, identity, offsetMs, onCommit } = this.#options;
     const batch = this.#nextBatch();
     try {
+      identity.require();
       db.run('begin immediate');
     } catch (error) {
       if (isBusy(error)) return 'busy';

@@ -28,7 +28,7 @@ const listener: LinkListener = {
 };
 
 const stopping = new AbortController();
-const storage = await createStorage(data.databaseUrl, { ...data.storageOptions, logger });
+const storage = await createStorage(data.databaseUrl, { ...data.storageOptions, mustExist: true, logger });
 const link = new LinkControl(storage, data.identity, data.settings, listener);
 const duties =
   data.duties === null

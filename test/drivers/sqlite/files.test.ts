@@ -97,7 +97,11 @@ describe('[sqlite] a file that cannot be used', () => {
 
   test('a file that becomes read-only while it is open', async () => {
     await using folder = tempDir('files');
-    const session = await Session.open({ file: folder.file('queue.db'), synchronous: 'NORMAL' });
+    const session = await Session.open({
+      file: folder.file('queue.db'),
+      mustExist: false,
+      synchronous: 'NORMAL',
+    });
     session.db.execute('pragma query_only = 1');
     const write = session.write('test', 1, (tx) => tx.db.run("insert into queues (name) values ('q')"));
     expect(await refusal(write)).toMatchObject({ code: 'database-read-only', retryable: false });

@@ -200,7 +200,11 @@ describe('[sqlite] a file that another connection holds', () => {
 describe('[sqlite] a full disk', () => {
   test('is answered with database-full, loses nothing, and passes', async () => {
     await using folder = tempDir('full');
-    const session = await Session.open({ file: folder.file('queue.db'), synchronous: 'FULL' });
+    const session = await Session.open({
+      file: folder.file('queue.db'),
+      mustExist: false,
+      synchronous: 'FULL',
+    });
     const insert = (id: string) =>
       session.write('fill', 1, (tx) => {
         tx.db.run('insert into queues (name) values (?)', id + 'x'.repeat(5_000));
