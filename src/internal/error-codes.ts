@@ -115,6 +115,11 @@ export const errorCodes = {
     meaning: 'A handler uses ctx.page, and Puppeteer is not installed or not of a version that can be used.',
     fix: 'Run npm i puppeteer-core@24, or use ctx.tab, which needs no package.',
   },
+  'target-refused': {
+    retryable: false,
+    meaning: 'A page was to open an address that pages in browser lanes may not reach.',
+    fix: 'Open public addresses only, or name the target in BROWSER_PRIVATE_TARGETS of the worker.',
+  },
   'page-unreachable': {
     retryable: true,
     meaning: 'A page could not be opened.',

@@ -157,7 +157,7 @@ function formatSize(bytes: number): string {
 
 /** A text that is not empty. */
 export function textSetting(
-  about: Described & { default: string; expected: string },
+  about: Described & { default: string; expected: string; fits?: (text: string) => boolean },
 ): Setting<string, 'text'> {
   return {
     env: about.env,
@@ -170,6 +170,7 @@ export function textSetting(
       if (typeof raw !== 'string' || raw.trim() === '' || raw.includes('\0')) {
         throw refused(about.expected, raw);
       }
+      if (about.fits?.(raw.trim()) === false) throw refused(about.expected, raw);
       return raw.trim();
     },
   };

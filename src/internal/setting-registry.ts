@@ -1,6 +1,7 @@
 import { budgetsSetting, hostsSetting, labelsSetting } from './bound-settings.js';
 import { hubUrlSetting, secretSetting } from './link-settings.js';
 import { logLevels } from './logger.js';
+import { PrivateTargets } from './private-targets.js';
 import { parseQueueSelection } from './queue-selection.js';
 import {
   choiceSetting,
@@ -104,6 +105,15 @@ export const settings = Object.freeze({
     expected: 'the path of a Chrome or Chromium, or auto',
     meaning:
       'The Chrome of browser lanes. auto: headless shell, Chromium, Chrome or Edge on this machine, else the one of the npm package @sparticuz/chromium.',
+  }),
+  browserPrivateTargets: textSetting({
+    env: 'BROWSER_PRIVATE_TARGETS',
+    default: 'none',
+    expected:
+      'none, all, or a list of hosts, addresses and networks such as intranet.example, 10.1.0.0/16, localhost:3000',
+    fits: (text) => PrivateTargets.parse(text) !== null,
+    meaning:
+      'What pages in browser lanes may reach that is not of the public internet: private, loopback and link-local addresses, and services that tell a cloud machine its secrets. Hubs that the worker is connected to stay closed.',
   }),
   workerCpuBudget: numberOrWordSetting({
     env: 'WORKER_CPU_BUDGET',

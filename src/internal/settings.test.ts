@@ -33,6 +33,7 @@ describe('resolveSettings', () => {
       processLanes: 'auto',
       browserLanes: 0,
       chromePath: 'auto',
+      browserPrivateTargets: 'none',
       workerCpuBudget: 'auto',
       workerLaneCores: 4,
       workerMaxMemory: 'auto',

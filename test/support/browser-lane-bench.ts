@@ -1,7 +1,10 @@
 import { BrowserLane, type BrowserLaneOptions } from '../../src/browser/lane/browser-lane.js';
 import { spawnChrome } from '../../src/browser/lane/browser-lane-source.js';
+import { GuardProxy } from '../../src/browser/net/guard-proxy.js';
+import { TargetPolicy } from '../../src/browser/net/target-policy.js';
 import type { BrowserMembers } from '../../src/client/browser-job.js';
 import type { RunnableJob } from '../../src/client/job-definition.js';
+import { PrivateTargets } from '../../src/internal/private-targets.js';
 import { uuidv7 } from '../../src/internal/uuid.js';
 import type { ClaimedJob } from '../../src/storage/claimed-job.js';
 import type { Settlement } from '../../src/storage/settlement.js';
@@ -26,6 +29,9 @@ export class BrowserLaneBench implements AsyncDisposable {
     const { number = 1 } = options;
     const ports = this.#ports();
     const folders = new LaneFolders({ logger: ports.logger, size: number, root: this.root.path, retryMs: 0 });
+    const guard = new GuardProxy({
+      policy: new TargetPolicy({ privateTargets: PrivateTargets.parse('all') as PrivateTargets }),
+    });
     const spawn = async () => {
       const found = await (chromes[0] as (typeof chromes)[number]).find();
       const chrome = {
@@ -35,14 +41,18 @@ export class BrowserLaneBench implements AsyncDisposable {
         hasSandbox: process.getuid?.() !== 0,
         hasSmallShm: true,
       };
-      return await spawnChrome(chrome, { folders, number });
+      return await spawnChrome(chrome, { folders, number, guard });
     };
     this.lane = new BrowserLane({
       ...options,
       number,
       ports,
       spawn,
-      onStopped: () => folders.leave(number),
+      guard,
+      onStopped: () => {
+        guard.close();
+        return folders.leave(number);
+      },
     });
   }
 

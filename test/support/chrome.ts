@@ -5,6 +5,7 @@ import type { FoundChrome } from '../../src/browser/chrome/find-chrome.js';
 import { packagedChrome } from '../../src/browser/chrome/packaged-chrome.js';
 import { type JobPage, type JobPageOptions, openJobPage } from '../../src/browser/context/job-page.js';
 import { smokeTest } from '../../src/browser/lane/smoke-test.js';
+import type { GuardProxy } from '../../src/browser/net/guard-proxy.js';
 import { tempDir } from './temp.js';
 
 const noSignal = new AbortController().signal;
@@ -40,9 +41,13 @@ export interface OpenChrome extends AsyncDisposable {
 /** Chrome can crash at a start that succeeds the next time: a lane starts another then, and so does this. */
 const mostStarts = 3;
 
-async function startWell(found: FoundChrome, folder: string, start = 1): Promise<ChromeProcess> {
+async function startWell(
+  found: FoundChrome,
+  { folder, proxy, start = 1 }: { folder: string; proxy: string | null; start?: number },
+): Promise<ChromeProcess> {
   const chrome = await ChromeProcess.spawn({
     ...found,
+    proxy,
     folder: join(folder, String(start)),
     hasSandbox: process.getuid?.() !== 0,
     hasSmallShm: true,
@@ -57,13 +62,15 @@ async function startWell(found: FoundChrome, folder: string, start = 1): Promise
     chrome.kill(String(error));
     const { reason, tail } = await chrome.ended;
     if (start === mostStarts) throw new Error(`Chrome did not start: ${reason} ${tail}`, { cause: error });
-    return startWell(found, folder, start + 1);
+    return startWell(found, { folder, proxy, start: start + 1 });
   }
 }
 
-export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
+/** `guard`: what its traffic goes through; without one it goes straight. */
+export async function openChrome(found: FoundChrome, guard: GuardProxy | null = null): Promise<OpenChrome> {
   const folder = tempDir('chrome');
-  const chrome = await startWell(found, folder.path);
+  const proxy = (await guard?.listen()) ?? null;
+  const chrome = await startWell(found, { folder: folder.path, proxy });
   const opened: string[] = [];
   return {
     chrome,
@@ -75,6 +82,7 @@ export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
       const page = await openJobPage(chrome.connection, {
         signal: noSignal,
         hasPuppeteer: false,
+        guard,
         ...options,
       });
       opened.push(page.browserContextId);
@@ -83,6 +91,7 @@ export async function openChrome(found: FoundChrome): Promise<OpenChrome> {
     [Symbol.asyncDispose]: async () => {
       chrome.kill('the test is over');
       await chrome.ended;
+      guard?.close();
       await folder[Symbol.asyncDispose]();
     },
   };

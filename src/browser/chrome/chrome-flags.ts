@@ -6,6 +6,8 @@ export interface ChromeFlagOptions {
   readonly hasSandbox: boolean;
   /** /dev/shm holds less than 1 GB, as in a container: then pages crash that need more. */
   readonly hasSmallShm: boolean;
+  /** All of its traffic goes through it, as in `socks5://127.0.0.1:4711`; null: none does, which only what opens no page has. */
+  readonly proxy: string | null;
 }
 
 /**
@@ -49,12 +51,14 @@ const always: readonly string[] = [
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ];
 
-export function chromeFlags({ profile, hasSandbox, hasSmallShm }: ChromeFlagOptions): string[] {
+export function chromeFlags({ profile, hasSandbox, hasSmallShm, proxy }: ChromeFlagOptions): string[] {
   return [
     ...always,
     `--user-data-dir=${profile}`,
     ...(hasSandbox ? [] : ['--no-sandbox']),
     ...(hasSmallShm ? ['--disable-dev-shm-usage'] : []),
+    // Chrome goes past a proxy to this machine and to link-local addresses, unless told not to.
+    ...(proxy === null ? [] : [`--proxy-server=${proxy}`, '--proxy-bypass-list=<-loopback>']),
     'about:blank',
   ];
 }

@@ -17,6 +17,8 @@ export interface ChromeOptions {
   readonly folder: string;
   readonly hasSandbox: boolean;
   readonly hasSmallShm: boolean;
+  /** See `chrome-flags.ts`. */
+  readonly proxy: string | null;
   /** Where its libraries are that the machine does not have; null: on the machine. */
   readonly libraries: string | null;
   readonly onStderr: (chunk: Buffer) => void;

@@ -63,6 +63,7 @@ async function tryStart(start: Start): Promise<Tried> {
   const chrome = await ChromeProcess.spawn({
     ...start,
     folder,
+    proxy: null,
     reapMs,
     onStderr: () => undefined,
     onListenerError: () => undefined,

@@ -4,10 +4,11 @@ import { type BrowserOptions, type DressesBrowser, dressBrowser } from '../../cl
 import { MillraceError } from '../../internal/errors.js';
 import type { CdpConnection } from '../cdp/cdp-connection.js';
 import type { CdpSession } from '../cdp/cdp-session.js';
+import { refuseFiles } from '../net/refuse-files.js';
 import { openPuppeteerPage } from '../puppeteer/puppeteer-page.js';
 import { JobTab } from '../tab/job-tab.js';
 import { PageWatch } from '../tab/page-watch.js';
-import { TabPort } from '../tab/tab-port.js';
+import { type Guard, TabPort } from '../tab/tab-port.js';
 import { JobCdpClient } from './cdp-client.js';
 import { dressPage } from './dress-page.js';
 
@@ -25,6 +26,8 @@ export interface JobPageOptions {
   readonly signal: AbortSignal;
   /** The handler may want Puppeteer. */
   readonly hasPuppeteer: boolean;
+  /** Of its Chrome; null: it has none. */
+  readonly guard: Guard | null;
 }
 
 /** Whoever opened it disposes of the context. */
@@ -34,12 +37,13 @@ export async function openJobPage(connection: CdpConnection, options: JobPageOpt
   const { targetId } = await browser.send('Target.createTarget', { url: 'about:blank', browserContextId });
   const session = await connection.attach(targetId);
   const watch = await PageWatch.open(session, options.signal);
+  if (options.guard !== null) await refuseFiles(session);
   const { signal } = watch;
   const puppeteer = options.hasPuppeteer
     ? await openPuppeteerPage(connection, { browserContextId, signal })
     : null;
   const members = {
-    tab: new JobTab(new TabPort(session, watch)),
+    tab: new JobTab(new TabPort(session, watch, options.guard)),
     cdp: new JobCdpClient(session, signal),
     [dressBrowser]: (given: BrowserOptions) => dressPage({ connection, browserContextId, session }, given),
     get page(): BrowserMembers['page'] {

@@ -5,18 +5,22 @@ import { LaneFolders } from '../../worker/lanes/process/lane-folders.js';
 import { ChromeProcess } from '../chrome/chrome-process.js';
 import type { UsableChrome } from '../chrome/sandbox.js';
 import { shortFolder } from '../chrome/short-folder.js';
+import { GuardProxy } from '../net/guard-proxy.js';
+import type { TargetPolicy } from '../net/target-policy.js';
 import { BrowserLane } from './browser-lane.js';
 
 export interface BrowserLaneSourceOptions {
   /** How many, at least 1. */
   readonly size: number;
   readonly chrome: UsableChrome;
+  /** What pages may reach. */
+  readonly policy: TargetPolicy;
 }
 
 const reapMs = 10_000;
 
 /** The browser lanes of a worker. */
-export function browserLaneSource({ size, chrome }: BrowserLaneSourceOptions): LaneSource {
+export function browserLaneSource({ size, chrome, policy }: BrowserLaneSourceOptions): LaneSource {
   return {
     kind: 'browser',
     create: (ports) => {
@@ -25,10 +29,20 @@ export function browserLaneSource({ size, chrome }: BrowserLaneSourceOptions): L
       // The worker itself sweeps the usual place.
       if (root !== ownedFolderRoot()) void sweepOwnedFolders({ root, logger });
       const folders = new LaneFolders({ logger, size, root, retryMs: 0 });
+      const guard = new GuardProxy({
+        policy,
+        onRefused: (host, why) => logger.warn('browser lanes: a page was kept from a target', { host, why }),
+      });
+      let running = size;
       return Array.from({ length: size }, (_, index) => {
         const number = index + 1;
-        const spawn = () => spawnChrome(chrome, { folders, number });
-        return new BrowserLane({ number, ports, spawn, onStopped: () => folders.leave(number) });
+        const spawn = () => spawnChrome(chrome, { folders, number, guard });
+        const onStopped = async (): Promise<void> => {
+          running -= 1;
+          if (running === 0) guard.close();
+          await folders.leave(number);
+        };
+        return new BrowserLane({ number, ports, spawn, guard, onStopped });
       });
     },
   };
@@ -37,8 +51,13 @@ export function browserLaneSource({ size, chrome }: BrowserLaneSourceOptions): L
 /** In a folder of its own, which is wiped once its whole group is gone; a later process sweeps what a killed worker left. */
 export async function spawnChrome(
   chrome: UsableChrome,
-  { folders, number }: { readonly folders: LaneFolders; readonly number: number },
+  {
+    folders,
+    number,
+    guard,
+  }: { readonly folders: LaneFolders; readonly number: number; readonly guard: GuardProxy },
 ): Promise<ChromeProcess> {
+  const proxy = await guard.listen();
   const folder = await folders.forChild(number);
   if (folder === null)
     throw new MillraceError(
@@ -47,6 +66,7 @@ export async function spawnChrome(
     );
   const spawned = await ChromeProcess.spawn({
     ...chrome,
+    proxy,
     folder: folder.path,
     onStderr: () => undefined,
     onListenerError: () => undefined,

@@ -27,6 +27,7 @@ import { LaneSupervisor } from '../../worker/lanes/lane-supervisor.js';
 import { monotonicMs } from '../../worker/monotonic.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
 import { type JobPage, openJobPage } from '../context/job-page.js';
+import type { GuardProxy } from '../net/guard-proxy.js';
 import { type PingTimes, pingChrome } from './chrome-ping.js';
 import { cleanUp, disposeAll, stopPage } from './clean-up.js';
 import { MemoryWatch } from './memory-watch.js';
@@ -38,6 +39,8 @@ export interface BrowserLaneOptions {
   readonly ports: LanePorts;
   /** A Chrome in a folder that nothing else uses. */
   readonly spawn: () => Promise<ChromeProcess>;
+  /** What all its traffic goes through. */
+  readonly guard: GuardProxy;
   /** The lane has stopped: what it wrote may go. */
   readonly onStopped?: () => Promise<void>;
   /** @default every 5 s, 5 s for an answer */
@@ -251,7 +254,7 @@ export class BrowserLane implements Lane {
     const { connection } = chrome;
     try {
       await connection.browser.send('Browser.getVersion', undefined, { deadlineMs: handOutMs });
-      return await openJobPage(connection, { signal, hasPuppeteer: true });
+      return await openJobPage(connection, { signal, hasPuppeteer: true, guard: this.#options.guard });
     } catch (error) {
       // Called off while it was opened, which says nothing of this Chrome.
       if (signal.aborted && (await disposeAll(chrome))) return null;

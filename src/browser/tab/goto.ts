@@ -23,7 +23,7 @@ type Wait = (typeof waits)[number];
 
 /** Opens an address and waits as asked. The page stays where it is also when this throws. */
 export async function goto(port: TabPort, given: string, options: GotoOptions = {}): Promise<TabLanding> {
-  const url = checkedUrl(given);
+  const url = checkedUrl(given, port);
   const { waitUntil = 'load' } = options;
   if (!waits.includes(waitUntil)) {
     throw new MillraceError(
@@ -42,9 +42,13 @@ export async function goto(port: TabPort, given: string, options: GotoOptions = 
   return { url: landed, status: port.watch.status, endedBy };
 }
 
-function checkedUrl(given: string): string {
+function checkedUrl(given: string, { guard }: TabPort): string {
   const url = typeof given === 'string' ? URL.parse(given) : null;
-  if (url !== null && schemes.includes(url.protocol)) return url.href;
+  const why = url === null ? null : (guard?.policy.refusalOfUrl(url) ?? null);
+  if (url !== null && schemes.includes(url.protocol)) {
+    if (why !== null) throw refusedTarget(url.href, why);
+    return url.href;
+  }
   throw new MillraceError(
     'option-invalid',
     `tab.goto: expected a whole address with http or https, got ${describeValue(given)}`,
@@ -56,8 +60,17 @@ async function navigate(port: TabPort, url: string, time: Budget): Promise<void>
     throw port.watch.signal.aborted ? error : asUnreachable(error, url);
   });
   if (answer.errorText === undefined) return;
-  const why = answer.isDownload === true ? 'it is a download' : answer.errorText;
-  throw unreachable(url, why);
+  throw whyNot(port, url, answer.isDownload === true ? 'it is a download' : answer.errorText);
+}
+
+/** Chrome says the same of everything that fails in its proxy, which knows more. */
+function whyNot({ guard, watch }: TabPort, url: string, said: string): MillraceError {
+  if (guard === null || !said.includes('SOCKS')) return unreachable(url, said);
+  const asked = URL.parse(watch.documentUrl) ?? new URL(url);
+  const note = guard.failureOf(asked.hostname);
+  if (note === null) return unreachable(url, said);
+  const what = asked.href === new URL(url).href ? url : `${url}, which leads to ${asked.href},`;
+  return note.kind === 'refused' ? refusedTarget(what, note.why) : unreachable(what, note.why);
 }
 
 interface Landing {
@@ -104,6 +117,13 @@ function asUnreachable(error: unknown, url: string): unknown {
   if (!(error instanceof MillraceError)) return error;
   return error.code === 'browser-call-failed' ? unreachable(url, error.message) : error;
 }
+
+const refusedTarget = (url: string, why: string): MillraceError =>
+  new MillraceError(
+    'target-refused',
+    `tab.goto: ${url} may not be opened: ${why}. Where pages are to reach it, the operator of the worker allows it by BROWSER_PRIVATE_TARGETS`,
+    { details: { url, why } },
+  );
 
 const unreachable = (url: string, why: string): MillraceError =>
   new MillraceError('page-unreachable', `tab.goto: ${url} can’t be opened: ${why}`, {

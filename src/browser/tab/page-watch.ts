@@ -41,6 +41,7 @@ export class PageWatch {
   #main: Main = { frameId: '', loaderId: '', status: null, hasDocument: true, hasLoaded: true };
   #quietSinceMs = 0;
   #leavesAtMs: number | null = null;
+  #documentUrl = '';
 
   private constructor(session: CdpSession, signal: AbortSignal) {
     this.#session = session;
@@ -75,6 +76,11 @@ export class PageWatch {
   /** Changes with each document. */
   get loaderId(): string {
     return this.#main.loaderId;
+  }
+
+  /** What its main frame asked for last, redirects and failures included. */
+  get documentUrl(): string {
+    return this.#documentUrl;
   }
 
   get status(): number | null {
@@ -147,7 +153,8 @@ export class PageWatch {
     if (name === 'load') this.#main.hasLoaded = true;
   }
 
-  #requested({ requestId, type, request }: Protocol.Network.RequestWillBeSentEvent): void {
+  #requested({ requestId, type, request, frameId }: Protocol.Network.RequestWillBeSentEvent): void {
+    if (type === 'Document' && frameId === this.#main.frameId) this.#documentUrl = request.url;
     if ((type !== undefined && uncounted.has(type)) || request.url.startsWith('data:')) return;
     this.#requests.set(requestId, monotonicMs());
     if (this.#requests.size > quietRequests) this.#quietSinceMs = monotonicMs();

@@ -3,6 +3,7 @@ import { type Duration, formatDuration, parseDuration } from '../../internal/dur
 import { hasErrorCode, MillraceError } from '../../internal/errors.js';
 import { monotonicMs } from '../../worker/monotonic.js';
 import type { CdpMethod, CdpParams, CdpResult, CdpSession } from '../cdp/cdp-session.js';
+import type { GuardProxy } from '../net/guard-proxy.js';
 import type { PageWatch } from './page-watch.js';
 
 const defaultMs = 30_000;
@@ -24,13 +25,18 @@ export function budget(timeout: Duration | undefined, totalMs = defaultMs): Budg
 
 export const leftMs = ({ endsAtMs }: Budget): number => Math.max(endsAtMs - monotonicMs(), 1);
 
+/** What keeps a page from targets. */
+export type Guard = Pick<GuardProxy, 'policy' | 'failureOf'>;
+
 /** What every verb stands on: calls and scripts in the page, each ended by its time, by the attempt and with the page. */
 export class TabPort {
   readonly watch: PageWatch;
+  readonly guard: Guard | null;
   readonly #session: CdpSession;
 
-  constructor(session: CdpSession, watch: PageWatch) {
+  constructor(session: CdpSession, watch: PageWatch, guard: Guard | null) {
     this.#session = session;
+    this.guard = guard;
     this.watch = watch;
   }
 

@@ -7,6 +7,10 @@ export interface BrowserKind {
   prepare(options: {
     /** Null: looked for. */
     readonly chromePath: string | null;
+    /** Setting `browserPrivateTargets`. */
+    readonly privateTargets: string;
+    /** Addresses of hubs, which no page may reach. */
+    readonly hubs: readonly string[];
     readonly logger: Logger;
     readonly signal: AbortSignal;
   }): Promise<BrowserHere>;

@@ -33,6 +33,7 @@ export type LaneSettings = Pick<
   | 'workerMaxLanes'
   | 'laneMaxMemoryBytes'
   | 'chromePath'
+  | 'browserPrivateTargets'
 >;
 
 /** Each worker of a pool has its share of the machine. */
@@ -56,13 +57,14 @@ export type PlanOptions = Pick<
 /** What this machine has for the browser lanes that a worker asks for; null where it asks for none. */
 export async function prepareBrowser(
   { settings, logger, loadBrowserKind }: Pick<WorkerHost, 'settings' | 'logger' | 'loadBrowserKind'>,
-  { browserLanes }: Pick<PlanOptions, 'browserLanes'>,
+  { browserLanes, hub }: Pick<ResolvedWorkerOptions, 'browserLanes' | 'hub'>,
   signal: AbortSignal,
 ): Promise<BrowserHere | null> {
   if (browserLanes === 0 || loadBrowserKind === undefined) return null;
-  const { chromePath } = settings.lanes;
+  const { chromePath, browserPrivateTargets: privateTargets } = settings.lanes;
   const kind = await loadBrowserKind();
-  return kind.prepare({ chromePath: chromePath === 'auto' ? null : chromePath, logger, signal });
+  const path = chromePath === 'auto' ? null : chromePath;
+  return kind.prepare({ chromePath: path, privateTargets, hubs: hub?.urls ?? [], logger, signal });
 }
 
 /** @throws MillraceError `option-invalid` when jobs ask for a process lane, and the worker does not know what to load there */

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type BrowserJobContext, defineJob, Millrace } from '../../../src/index.js';
 import { silentLogger as logger } from '../../../src/internal/logger.js';
@@ -26,6 +28,14 @@ const appear = defineJob('appear', {
     tab.evaluate<string>(
       '[innerWidth, navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.userAgent].join()',
     ),
+});
+const visit = defineJob('visit', {
+  lane: 'browser',
+  attempts: 1,
+  async run({ tab, input }: BrowserJobContext<{ url: string }>) {
+    await tab.goto(input.url);
+    return tab.text();
+  },
 });
 const light = defineJob('light', { run: () => 'light' });
 
@@ -64,6 +74,35 @@ test('a job with lane "browser" runs beside a Chrome of the worker, which ends w
   });
   await worker.stop();
   await waitFor(() => !existsSync(`/proc/${lane?.pid}`), { describe: 'its Chrome to be gone' });
+});
+
+test('a page of a worker reaches this machine only where its operator allows it', {
+  timeout: 60_000,
+}, async () => {
+  const server = createServer((_, response) => response.end('of this machine'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const outcomes: string[] = [];
+  for (const browserPrivateTargets of ['none', `127.0.0.1:${port}`]) {
+    await using millrace = new Millrace({
+      ...{ database: 'memory:', jobs: [visit], logger },
+      settings: resolveSettings({ config: { browserPrivateTargets } }).values,
+    });
+    await using worker = millrace.worker({ browserLanes: 1 });
+    await worker.start();
+    const handle = await millrace.dispatch(visit, { url: `http://127.0.0.1:${port}/` });
+    outcomes.push(
+      await handle.result({ timeout: '20s' }).then(
+        (text) => text as string,
+        (error: unknown) => String(error),
+      ),
+    );
+  }
+  server.close();
+  expect(outcomes).toEqual([
+    expect.stringContaining('127.0.0.1 is not of the public internet'),
+    'of this machine',
+  ]);
 });
 
 describe('without a Chrome', () => {
