@@ -1,35 +1,37 @@
 import { describeFailure } from '../internal/failure.js';
+import type { Logger } from '../internal/logger.js';
 import { PrivateTargets } from '../internal/private-targets.js';
-import type { BrowserHere, BrowserKind } from '../worker/lanes/browser-kind.js';
+import type { BrowserKind } from '../worker/lanes/browser-kind.js';
 import type { UsableChrome } from './chrome/sandbox.js';
-import { type ChromeSearch, describeChrome, describeMissing, usableChrome } from './chrome/usable-chrome.js';
+import { type ChromeSearch, describeChrome, usableChrome } from './chrome/usable-chrome.js';
 import { browserLaneSource } from './lane/browser-lane-source.js';
-import { MissingLane } from './lane/missing-lane.js';
+import { ChromeSupply } from './lane/chrome-supply.js';
 import { TargetPolicy } from './net/target-policy.js';
 
 /** What one lane needs with ordinary pages; idle it is a fifth of that, of full Chrome a third [measured]. */
 const shellBytes = 700 * 1024 ** 2;
 const fullBytes = 1000 * 1024 ** 2;
+/** For a search after the start, which holds up nobody but its lane. */
+const searchMs = 120_000;
 
 /** What a worker loads where it is asked for browser lanes. */
 export const browserKind: BrowserKind = {
   async prepare({ chromePath, privateTargets, hubs, logger, signal }) {
-    const search = await usableChrome(chromePath, signal).catch(
-      (error: unknown): ChromeSearch => ({ chrome: null, failures: [describeFailure(error).message] }),
-    );
-    const { chrome } = search;
-    if (chrome === null) {
-      const why = describeMissing(search);
-      logger.error(`browser lanes: ${why}`);
-      return missing(why);
-    }
-    logger.info(`browser lanes: ${describeChrome(chrome)}`);
-    if (!chrome.hasSandbox) {
-      logger.warn(
-        'browser lanes: Chrome runs without its sandbox, which it can’t have here. Run the worker as another user than root, on a kernel or with a container profile that allows user namespaces',
+    const search = async (within: AbortSignal): Promise<ChromeSearch> =>
+      await usableChrome(chromePath, within).catch(
+        (error: unknown): ChromeSearch => ({ chrome: null, failures: [describeFailure(error).message] }),
       );
-    }
-    return here(chrome, policyOf(privateTargets, hubs));
+    const found = await search(signal);
+    const supply = new ChromeSupply({
+      found,
+      search: () => search(AbortSignal.timeout(searchMs)),
+      onFound: (chrome) => tell(chrome, logger),
+    });
+    if (found.chrome !== null) tell(found.chrome, logger);
+    return {
+      perLaneBytes: found.chrome?.isShell === false ? fullBytes : shellBytes,
+      source: (size) => browserLaneSource({ size, supply, policy: policyOf(privateTargets, hubs) }),
+    };
   },
 };
 
@@ -44,18 +46,10 @@ function policyOf(privateTargets: string, hubs: readonly string[]): TargetPolicy
   });
 }
 
-function here(chrome: UsableChrome, policy: TargetPolicy): BrowserHere {
-  const { product, source, executable, hasSandbox, isShell } = chrome;
-  return {
-    perLaneBytes: isShell ? shellBytes : fullBytes,
-    source: (size) => ({
-      ...browserLaneSource({ size, chrome, policy }),
-      facts: { chrome: product, source, executable, sandbox: hasSandbox },
-    }),
-  };
+function tell(chrome: UsableChrome, logger: Logger): void {
+  logger.info(`browser lanes: ${describeChrome(chrome)}`);
+  if (chrome.hasSandbox) return;
+  logger.warn(
+    'browser lanes: Chrome runs without its sandbox, which it can’t have here. Run the worker as another user than root, on a kernel or with a container profile that allows user namespaces',
+  );
 }
-
-const missing = (why: string): BrowserHere => ({
-  perLaneBytes: shellBytes,
-  source: () => ({ kind: 'browser', facts: { chrome: null }, create: () => [new MissingLane(why)] }),
-});

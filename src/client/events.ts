@@ -1,3 +1,5 @@
+import type { LaneKind } from '../core/lane-kind.js';
+import type { LaneStep } from '../core/lane-steps.js';
 import type { FailureRecord } from '../internal/failure.js';
 import { describeFailure } from '../internal/failure.js';
 import type { Logger } from '../internal/logger.js';
@@ -37,6 +39,20 @@ export interface MillraceEvents {
   'worker:state': { readonly workerId: string; readonly state: string; readonly reason: string };
   /** Something is wrong with it that it does not mend by itself, or mends by starting anew. */
   'worker:unhealthy': { readonly workerId: string; readonly reason: string };
+  /** Something was done about a lane: the smallest step that cures what went wrong, or a planned `replace`. */
+  'lane:step': {
+    readonly workerId: string;
+    readonly kind: LaneKind;
+    /** From 1, within its kind; 0 where it is about all of them. */
+    readonly lane: number;
+    readonly step: LaneStep;
+    /** False: the next larger step follows. */
+    readonly helped: boolean;
+    readonly reason: string;
+    readonly jobId: string | null;
+    /** Null for a step that only begins something, as a restart does. */
+    readonly tookMs: number | null;
+  };
   /** Something went wrong that no call of yours was waiting for. */
   error: { readonly error: unknown; readonly during: string };
 }

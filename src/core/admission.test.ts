@@ -111,7 +111,7 @@ it.each([
     const wantsFresh = (rssBytes: number): boolean =>
       decideRecycle(
         { jobs: never, memory: { value: recycleAtBytes, isExplicit: true } },
-        { jobsDone: 0, rssBytes, ageMs: 0 },
+        { jobsDone: 0, rssBytes, ageMs: 0, lostLanes: null },
       ) !== null;
     const admits = (ownBytes: number): boolean =>
       decideAdmission({ ...calm, ownBytes, ownMaxBytes }, { ...rules, memoryHeadroomBytes: headroom }).admit;

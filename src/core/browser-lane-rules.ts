@@ -2,12 +2,44 @@
 
 const megabyte = 1024 ** 2;
 
-/** Beyond it one page is ended. */
-export const rendererMostBytes = 1_536 * megabyte;
-/** Beyond it the whole Chrome is ended: resident memory of its group, in which shared pages count once for each process. */
-export const chromeMostBytes = 2_560 * megabyte;
-/** A page that grows so fast, twice in a row, is ended once it is half way to its most. */
-export const growthMostBytesPerSecond = 300 * megabyte;
+export interface MemoryLimits {
+  /** Beyond it one page is ended. */
+  readonly rendererBytes: number;
+  /** Beyond it the whole Chrome is ended. */
+  readonly chromeBytes: number;
+  /** A page that grows so fast, twice in a row, is ended once it is half way to its most. */
+  readonly growthBytesPerSecond: number;
+}
+
+export const memoryLimits: MemoryLimits = {
+  rendererBytes: 1_536 * megabyte,
+  chromeBytes: 2_560 * megabyte,
+  growthBytesPerSecond: 300 * megabyte,
+};
+
+/** A Chrome without a job that is larger, and twice as large as at its start, makes room for a new one. */
+export const idleMostBytes = 600 * megabyte;
+
+export interface PingTimes {
+  readonly everyMs: number;
+  readonly deadlineMs: number;
+}
+
+/** With two misses in a row, the second asked for at once, a Chrome that stands still is found within 15 s. */
+export const pingTimes: PingTimes = { everyMs: 5_000, deadlineMs: 5_000 };
+
+export interface PageTimes {
+  /** Between two looks at a page. */
+  readonly everyMs: number;
+  /** A page that has not answered for so long is busy. */
+  readonly busyMs: number;
+  /** A busy one whose process then answers nothing for so long is ended. */
+  readonly deadMs: number;
+  /** For a handler to answer a dialog. */
+  readonly dialogMs: number;
+}
+
+export const pageTimes: PageTimes = { everyMs: 5_000, busyMs: 10_000, deadMs: 5_000, dialogMs: 1_000 };
 
 /** Two pings in a row without an answer. */
 export const missesBeforeEnd = 2;
@@ -30,22 +62,31 @@ export interface MemorySample {
 
 export type MemoryVerdict = 'fine' | 'end-renderer' | 'end-chrome';
 
-/** Of samples of one job, in order; the newest is judged. */
-export function judgeMemory(samples: readonly MemorySample[]): MemoryVerdict {
-  const last = samples.at(-1);
+/** What a sample comes to when shared pages count once: the same or less. */
+export type MeasuredMemory = Omit<MemorySample, 'atMs'>;
+
+/**
+ * Of samples of one job, in order; the newest is judged, by what was measured of it where that is known. What is `fine` by
+ * resident memory is so by any measure, so only the rest needs to be measured.
+ */
+export function judgeMemory(
+  samples: readonly MemorySample[],
+  { measured, limits = memoryLimits }: { measured?: MeasuredMemory; limits?: MemoryLimits } = {},
+): MemoryVerdict {
+  const last = measured ?? samples.at(-1);
   if (last === undefined) return 'fine';
-  if (last.chromeBytes > chromeMostBytes) return 'end-chrome';
-  if (last.rendererBytes > rendererMostBytes) return 'end-renderer';
-  const isLarge = last.rendererBytes > rendererMostBytes / 2;
-  return isLarge && growsTooFast(samples.slice(-3)) ? 'end-renderer' : 'fine';
+  if (last.chromeBytes > limits.chromeBytes) return 'end-chrome';
+  if (last.rendererBytes > limits.rendererBytes) return 'end-renderer';
+  const isLarge = last.rendererBytes > limits.rendererBytes / 2;
+  return isLarge && growsTooFast(samples.slice(-3), limits) ? 'end-renderer' : 'fine';
 }
 
-function growsTooFast(samples: readonly MemorySample[]): boolean {
+function growsTooFast(samples: readonly MemorySample[], { growthBytesPerSecond }: MemoryLimits): boolean {
   if (samples.length < 3) return false;
   return samples.slice(1).every((sample, index) => {
     const before = samples[index] as MemorySample;
     const seconds = Math.max(sample.atMs - before.atMs, 1) / 1000;
-    return (sample.rendererBytes - before.rendererBytes) / seconds > growthMostBytesPerSecond;
+    return (sample.rendererBytes - before.rendererBytes) / seconds > growthBytesPerSecond;
   });
 }
 
@@ -62,6 +103,8 @@ export interface ChromeLife {
   readonly jobs: number;
   readonly ageMs: number;
   readonly crashes: number;
+  /** Without a job, now and at its start; null: it is small. */
+  readonly idleBytes: { readonly now: number; readonly atStart: number } | null;
 }
 
 /** Drawn once for each Chrome, so that those of a worker do not restart together. */
@@ -75,10 +118,16 @@ export function drawLifeLimits(random: () => number): LifeLimits {
   return { jobs: Math.round(jobsBeforeRestart * factor()), ageMs: Math.round(ageBeforeRestartMs * factor()) };
 }
 
-/** Why a Chrome without a job is replaced by a new one, in words; null: it goes on. */
-export function whyRestart({ jobs, ageMs, crashes }: ChromeLife, limits: LifeLimits): string | null {
-  if (crashes >= crashesBeforeRestart) return `had ${crashes} pages that crashed`;
-  if (jobs >= limits.jobs) return `has run ${jobs} jobs`;
-  if (ageMs >= limits.ageMs) return `is ${Math.round(ageMs / 60_000)} minutes old`;
+/** Why a Chrome without a job is replaced by a new one, and whether as planned; null: it goes on. */
+export function whyRestart(
+  { jobs, ageMs, crashes, idleBytes }: ChromeLife,
+  limits: LifeLimits,
+): { readonly why: string; readonly isPlanned: boolean } | null {
+  if (crashes >= crashesBeforeRestart) return { why: `had ${crashes} pages that crashed`, isPlanned: false };
+  const planned = (why: string): { why: string; isPlanned: boolean } => ({ why, isPlanned: true });
+  if (jobs >= limits.jobs) return planned(`has run ${jobs} jobs`);
+  if (ageMs >= limits.ageMs) return planned(`is ${Math.round(ageMs / 60_000)} minutes old`);
+  if (idleBytes !== null && idleBytes.now > Math.max(idleMostBytes, 2 * idleBytes.atStart))
+    return planned(`has ${Math.round(idleBytes.now / megabyte)} MB of memory without a job`);
   return null;
 }

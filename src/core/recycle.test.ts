@@ -6,6 +6,7 @@ const facts = (with_: Partial<RecycleFacts>): RecycleFacts => ({
   jobsDone: 0,
   rssBytes: 100 * MB,
   ageMs: 1_000,
+  lostLanes: null,
   ...with_,
 });
 const rules = (jobs: number, memory: number, isExplicit: boolean) => ({
@@ -39,6 +40,15 @@ describe('recycling', () => {
     });
     expect(decideRecycle(rules(0, 0, true), full)).toBeNull();
     expect(decideRecycle(rules(0, 0, false), full)).toBeNull();
+  });
+
+  it('comes at once for lanes that are lost, before anything else', () => {
+    const full = facts({ rssBytes: 900 * MB, lostLanes: 'browser lanes: 2 of 2 quarantined for 30s' });
+    expect(decideRecycle(rules(0, 300 * MB, true), full)).toEqual({
+      reason: 'lanes-quarantined',
+      text: 'browser lanes: 2 of 2 quarantined for 30s',
+    });
+    expect(decideRecycle(rules(0, 0, false), full)?.reason).toBe('lanes-quarantined');
   });
 
   it('lets a quarter of the workers go at once, and at least one', () => {

@@ -21,10 +21,12 @@ export interface RecycleFacts {
   readonly jobsDone: number;
   readonly rssBytes: number;
   readonly ageMs: number;
+  /** Lanes that only a fresh process may cure, in words; null: none. */
+  readonly lostLanes: string | null;
 }
 
 export interface RecycleDecision {
-  readonly reason: 'recycle-jobs' | 'memory';
+  readonly reason: 'lanes-quarantined' | 'recycle-jobs' | 'memory';
   /** `jobs_done=200 reached 200` */
   readonly text: string;
 }
@@ -32,10 +34,11 @@ export interface RecycleDecision {
 /** Age from which defaults count. */
 export const recycleMinAgeMs = 10 * 60_000;
 
-/** Null: goes on. Memory goes before the count, as among drains. */
+/** Null: goes on. Lanes go before memory and that before the count, as among drains. */
 export function decideRecycle(rules: RecycleRules, facts: RecycleFacts): RecycleDecision | null {
   const holds = ({ value, isExplicit }: Threshold): boolean =>
     value > 0 && (isExplicit || facts.ageMs >= recycleMinAgeMs);
+  if (facts.lostLanes !== null) return { reason: 'lanes-quarantined', text: facts.lostLanes };
   const { jobs, memory } = rules;
   if (holds(memory) && facts.rssBytes >= memory.value) {
     return {

@@ -46,6 +46,7 @@ describe('drains', () => {
     expect(drainReasons.filter((reason) => !endsWorker(drain(reason)))).toEqual(['operator-drain']);
     expect(drainReasons.filter((reason) => isRecycle(drain(reason)))).toEqual([
       'recycle-asked',
+      'lanes-quarantined',
       'memory',
       'recycle-jobs',
     ]);

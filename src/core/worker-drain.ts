@@ -35,7 +35,7 @@ export function endsWorker({ reason }: Drain): boolean {
 
 /** Whether an end by it is a recycle: a process that its supervisor starts again at once. */
 export function isRecycle({ reason }: Drain): boolean {
-  return reason === 'recycle-asked' || reason === 'recycle-jobs' || reason === 'memory';
+  return ['recycle-asked', 'lanes-quarantined', 'recycle-jobs', 'memory'].includes(reason);
 }
 
 const rankOf = ({ reason }: Drain): number => drainReasons.indexOf(reason);

@@ -110,6 +110,11 @@ export const errorCodes = {
     meaning: 'Chrome refused what it was asked to do, or the page it was asked of is gone.',
     fix: 'Read the reason in the message; where a page has crashed or was closed, the job is retried in a fresh one.',
   },
+  'chrome-missing': {
+    retryable: true,
+    meaning: 'A browser lane has no Chrome that starts on this machine.',
+    fix: 'Install one, or name one by CHROME_PATH: lanes look for it again and again, without a restart of the worker.',
+  },
   'puppeteer-missing': {
     retryable: false,
     meaning: 'A handler uses ctx.page, and Puppeteer is not installed or not of a version that can be used.',

@@ -21,7 +21,7 @@ export interface RecyclerOptions {
 }
 
 export interface RecycleWish {
-  readonly reason: 'recycle-jobs' | 'memory' | 'recycle-asked';
+  readonly reason: 'lanes-quarantined' | 'recycle-jobs' | 'memory' | 'recycle-asked';
   readonly text: string;
 }
 

@@ -311,7 +311,8 @@ export class Worker extends Service {
     const { life, lifecycle } = { life: this.#life, lifecycle: this.#lifecycle };
     if (life === null || lifecycle === null || lifecycle.isEnding) return;
     logger.info(`recycle: ${wish.text}, draining`, { worker: this.#id });
-    if (own === null && wish.reason === 'memory')
+    if (wish.reason === 'lanes-quarantined') life.noteLanesLost(wish.text);
+    if (own === null && (wish.reason === 'memory' || wish.reason === 'lanes-quarantined'))
       events.emit('worker:unhealthy', { workerId: this.#id, reason: wish.text });
     const drain: Drain = { reason: wish.reason, owner: 'recycler', deadlineMs: null };
     lifecycle.ask(drain);
@@ -344,6 +345,7 @@ export class Worker extends Service {
       jobsDone: this.counts.ended - this.#jobsBefore,
       rssBytes: process.memoryUsage.rss(),
       ageMs: process.uptime() * 1_000,
+      lostLanes: this.#life?.lostLanes() ?? null,
     });
     if (this.lifecycle === 'DRAINING') this.#tellChange();
   }

@@ -10,6 +10,7 @@ import type { ClaimedJob } from '../../src/storage/claimed-job.js';
 import type { Settlement } from '../../src/storage/settlement.js';
 import { Attempt } from '../../src/worker/attempt.js';
 import type { LaneEnding, LanePorts } from '../../src/worker/lanes/lane.js';
+import type { LaneStepTaken } from '../../src/worker/lanes/lane-steps.js';
 import { LaneFolders } from '../../src/worker/lanes/process/lane-folders.js';
 import { monotonicMs } from '../../src/worker/monotonic.js';
 import { chromes } from './chrome.js';
@@ -18,14 +19,20 @@ import { waitFor } from './wait-for.js';
 
 type Handler = (members: BrowserMembers, attempt: Attempt) => Promise<unknown>;
 
+export interface BrowserBenchOptions
+  extends Pick<BrowserLaneOptions, 'ping' | 'drawLimits' | 'pageTimes' | 'memoryLimits'> {
+  readonly number?: number;
+}
+
 /** One real browser lane with a Chrome of its own; its handlers are those of the test. */
 export class BrowserLaneBench implements AsyncDisposable {
   readonly said: string[] = [];
+  readonly steps: LaneStepTaken[] = [];
   readonly lane: BrowserLane;
   readonly root = tempDir('browser-lane');
   readonly #handlers = new Map<Attempt, Handler>();
 
-  constructor(options: Pick<BrowserLaneOptions, 'ping' | 'drawLimits'> & { readonly number?: number } = {}) {
+  constructor(options: BrowserBenchOptions = {}) {
     const { number = 1 } = options;
     const ports = this.#ports();
     const folders = new LaneFolders({ logger: ports.logger, size: number, root: this.root.path, retryMs: 0 });
@@ -107,6 +114,7 @@ export class BrowserLaneBench implements AsyncDisposable {
       logger: { debug: say, info: say, warn: say, error: say },
       random: () => 0,
       onChange: () => undefined,
+      onStep: (taken: LaneStepTaken) => void this.steps.push(taken),
     } as unknown as LanePorts;
   }
 }

@@ -11,6 +11,7 @@ import type { NewLogLine } from '../../src/storage/job-log.js';
 import type { NewJob } from '../../src/storage/new-job.js';
 import { type AbortCause, Attempt } from '../../src/worker/attempt.js';
 import type { LaneEnding, LanePorts } from '../../src/worker/lanes/lane.js';
+import type { LaneStepTaken } from '../../src/worker/lanes/lane-steps.js';
 import { laneExecArgv } from '../../src/worker/lanes/process/exec-argv.js';
 import { laneFile } from '../../src/worker/lanes/process/lane-file.js';
 import { LaneFolders } from '../../src/worker/lanes/process/lane-folders.js';
@@ -36,6 +37,7 @@ export interface LaneBenchOptions {
 export class LaneBench implements AsyncDisposable {
   readonly lines: NewLogLine[] = [];
   readonly said: string[] = [];
+  readonly steps: LaneStepTaken[] = [];
   readonly enqueued: NewJob[] = [];
   readonly stderr: Buffer[] = [];
   readonly lane: ProcessLane;
@@ -138,6 +140,7 @@ export class LaneBench implements AsyncDisposable {
       logger,
       random: () => 0,
       now: Date.now,
+      onStep: (taken) => void this.steps.push(taken),
       onChange: () => {
         this.changes += 1;
         const { pid } = this.lane?.snapshot() ?? { pid: null };

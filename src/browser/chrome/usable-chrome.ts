@@ -12,7 +12,7 @@ export interface ChromeSearch {
 
 /** What to do where none was found. */
 export const howToGetChrome =
-  'Install one (Debian, Ubuntu: apt install chromium-headless-shell or chromium; with npm alone: npm i @sparticuz/chromium), or name one by CHROME_PATH, and restart the worker';
+  'Install one (Debian, Ubuntu: apt install chromium-headless-shell or chromium; with npm alone: npm i @sparticuz/chromium), or name one by CHROME_PATH; lanes look for one again and again';
 
 /**
  * The Chrome of this machine: the one that `CHROME_PATH` names and no other, else what is on the machine, else that of the

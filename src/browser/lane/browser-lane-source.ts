@@ -8,11 +8,12 @@ import { shortFolder } from '../chrome/short-folder.js';
 import { GuardProxy } from '../net/guard-proxy.js';
 import type { TargetPolicy } from '../net/target-policy.js';
 import { BrowserLane } from './browser-lane.js';
+import type { ChromeSupply } from './chrome-supply.js';
 
 export interface BrowserLaneSourceOptions {
   /** How many, at least 1. */
   readonly size: number;
-  readonly chrome: UsableChrome;
+  readonly supply: ChromeSupply;
   /** What pages may reach. */
   readonly policy: TargetPolicy;
 }
@@ -20,9 +21,12 @@ export interface BrowserLaneSourceOptions {
 const reapMs = 10_000;
 
 /** The browser lanes of a worker. */
-export function browserLaneSource({ size, chrome, policy }: BrowserLaneSourceOptions): LaneSource {
+export function browserLaneSource({ size, supply, policy }: BrowserLaneSourceOptions): LaneSource {
   return {
     kind: 'browser',
+    get facts() {
+      return factsOf(supply.chrome);
+    },
     create: (ports) => {
       const { logger } = ports;
       const root = shortFolder(ownedFolderRoot());
@@ -36,16 +40,23 @@ export function browserLaneSource({ size, chrome, policy }: BrowserLaneSourceOpt
       let running = size;
       return Array.from({ length: size }, (_, index) => {
         const number = index + 1;
-        const spawn = () => spawnChrome(chrome, { folders, number, guard });
+        const spawn = async () => await spawnChrome(await supply.take(), { folders, number, guard });
+        const { missing } = supply;
         const onStopped = async (): Promise<void> => {
           running -= 1;
           if (running === 0) guard.close();
           await folders.leave(number);
         };
-        return new BrowserLane({ number, ports, spawn, guard, onStopped });
+        return new BrowserLane({ number, ports, spawn, missing, guard, onStopped });
       });
     },
   };
+}
+
+function factsOf(chrome: UsableChrome | null): Readonly<Record<string, unknown>> {
+  if (chrome === null) return { chrome: null };
+  const { product, source, executable, hasSandbox } = chrome;
+  return { chrome: product, source, executable, sandbox: hasSandbox };
 }
 
 /** In a folder of its own, which is wiped once its whole group is gone; a later process sweeps what a killed worker left. */

@@ -10,7 +10,13 @@
  * one that throws then, or goes on past the grace, has died with its lane.
  */
 
-import { drawLifeLimits, type LifeLimits, whyRestart } from '../../core/browser-lane-rules.js';
+import {
+  type LifeLimits,
+  type MemoryLimits,
+  type PageTimes,
+  type PingTimes,
+  pingTimes,
+} from '../../core/browser-lane-rules.js';
 import type { ProcessEnd } from '../../internal/group-process.js';
 import { setLongTimeout } from '../../internal/long-timeout.js';
 import type { Settlement } from '../../storage/settlement.js';
@@ -23,13 +29,14 @@ import type {
   LaneSnapshot,
   LaneState,
 } from '../../worker/lanes/lane.js';
-import { LaneSupervisor } from '../../worker/lanes/lane-supervisor.js';
-import { monotonicMs } from '../../worker/monotonic.js';
+import { type EndCause, LaneSupervisor } from '../../worker/lanes/lane-supervisor.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
 import { type JobPage, openJobPage } from '../context/job-page.js';
 import type { GuardProxy } from '../net/guard-proxy.js';
-import { type PingTimes, pingChrome } from './chrome-ping.js';
-import { cleanUp, disposeAll, stopPage } from './clean-up.js';
+import { ChromeLife, type Replacement } from './chrome-life.js';
+import { pingChrome } from './chrome-ping.js';
+import { cleanUp, disposeAll, killPages, stopPage } from './clean-up.js';
+import type { StepPorts } from './lane-step.js';
 import { MemoryWatch } from './memory-watch.js';
 import { PageGuard } from './page-guard.js';
 import { smokeTest } from './smoke-test.js';
@@ -37,14 +44,19 @@ import { smokeTest } from './smoke-test.js';
 export interface BrowserLaneOptions {
   readonly number: number;
   readonly ports: LanePorts;
-  /** A Chrome in a folder that nothing else uses. */
+  /** A Chrome in a folder that nothing else uses; rejects where there is none to be had. */
   readonly spawn: () => Promise<ChromeProcess>;
+  /** Why there is none, as was known before; null: nothing is known. */
+  readonly missing?: string | null;
   /** What all its traffic goes through. */
   readonly guard: GuardProxy;
   /** The lane has stopped: what it wrote may go. */
   readonly onStopped?: () => Promise<void>;
   /** @default every 5 s, 5 s for an answer */
   readonly ping?: PingTimes;
+  /** @default see `core/browser-lane-rules.ts`, as the next */
+  readonly pageTimes?: PageTimes;
+  readonly memoryLimits?: MemoryLimits;
   /** After what a Chrome is replaced between jobs. @default about 100 jobs, about an hour */
   readonly drawLimits?: (random: () => number) => LifeLimits;
 }
@@ -55,15 +67,6 @@ const startMs = 30_000;
 const farewellMs = 2_000;
 /** A Chrome that is given out has just answered within it. */
 const handOutMs = 3_000;
-const defaultPing: PingTimes = { everyMs: 5_000, deadlineMs: 5_000 };
-
-/** What is reckoned up of one Chrome. */
-interface Life {
-  readonly limits: LifeLimits;
-  readonly sinceMs: number;
-  jobs: number;
-  crashes: number;
-}
 
 interface Running {
   readonly attempt: Attempt;
@@ -76,6 +79,8 @@ interface Running {
   memory: MemoryWatch | null;
   grace: { cancel(): void } | null;
   note: string | null;
+  /** What went wrong with its page; null: nothing. */
+  trouble: string | null;
 }
 
 export class BrowserLane implements Lane {
@@ -86,9 +91,9 @@ export class BrowserLane implements Lane {
   #isStopping = false;
   #running: Running | null = null;
   #jobsDone = 0;
-  #life: Life | null = null;
-  /** Why the present Chrome is replaced although it is well; null: it is not. */
-  #replacing: string | null = null;
+  #life: ChromeLife | null = null;
+  /** Why the present Chrome is replaced although it answers; null: it is not. */
+  #replacing: Replacement | null = null;
   #onSettled: (() => void)[] = [];
 
   constructor(options: BrowserLaneOptions) {
@@ -100,12 +105,14 @@ export class BrowserLane implements Lane {
       logger: ports.logger,
       random: ports.random,
       startMs,
+      knownFailure: options.missing ?? null,
       firstDeed: 'answered and rendered a page',
       spawn: () => this.#spawn(),
       sayEnd: (reason) => `Chrome exited (${reason})`,
       onWell: (chrome) => this.#chromeIsWell(chrome),
       onEnd: (end) => this.#chromeEnded(end),
       onChange: () => this.#tellChange(),
+      onStep: (step, reason) => this.#tellStep({ step, reason, helped: true, tookMs: null }),
     });
   }
 
@@ -116,6 +123,10 @@ export class BrowserLane implements Lane {
     if (this.#running !== null) return 'busy';
     // Its end is known, and a new one is on its way.
     return this.#supervisor.child?.connection.endReason === null ? 'idle' : 'starting';
+  }
+
+  get wasWell(): boolean {
+    return this.#supervisor.wasWell;
   }
 
   start(): Promise<void> {
@@ -142,6 +153,7 @@ export class BrowserLane implements Lane {
       memory: null,
       grace: null,
       note: null,
+      trouble: null,
     };
     this.#running = running;
     this.#options.ports.onChange();
@@ -149,9 +161,10 @@ export class BrowserLane implements Lane {
       return await this.#runIn(chrome, running, death);
     } finally {
       running.grace?.cancel();
+      const replacement = (await this.#life?.jobEnded(running.memory?.rssBytes ?? null)) ?? null;
       this.#running = null;
       this.#jobsDone += 1;
-      this.#replaceWhenDue(chrome);
+      if (replacement !== null) this.#replace(chrome, replacement);
       this.#options.ports.onChange();
     }
   }
@@ -163,7 +176,8 @@ export class BrowserLane implements Lane {
     // By its signal first: a handler that heeds it at once still has its page to end with.
     const { killGraceMs } = this.#options.ports;
     const stop = setLongTimeout(() => {
-      if (running.page !== null) void stopPage(chrome, running.page);
+      if (running.page !== null) void stopPage(chrome, running.page, this.#stepPorts);
+      running.trouble ??= 'its job was called off';
     }, killGraceMs / 2);
     const kill = setLongTimeout(() => chrome.kill('had a handler that went on past its end'), killGraceMs);
     running.grace = {
@@ -218,35 +232,52 @@ export class BrowserLane implements Lane {
   }
 
   #chromeIsWell(chrome: ChromeProcess): void {
-    const { drawLimits = drawLifeLimits, ports } = this.#options;
-    const limits = drawLimits(ports.random);
-    this.#life = { limits, sinceMs: monotonicMs(), jobs: 0, crashes: 0 };
+    const { drawLimits, ports, ping = pingTimes } = this.#options;
+    const { random } = ports;
+    this.#life = new ChromeLife(chrome, { random, ...(drawLimits === undefined ? {} : { drawLimits }) });
     this.#replacing = null;
-    pingChrome(chrome, this.#options.ping ?? defaultPing);
+    pingChrome(chrome, ping);
   }
 
   async #runIn(chrome: ChromeProcess, running: Running, death: Promise<ProcessEnd>): Promise<LaneEnding> {
     const page = await this.#openPage(chrome, running.attempt);
     if (page === null) return this.#refusal('could not open a page');
     running.page = page;
-    const memory = new MemoryWatch(chrome, { onEnded: (what) => this.#note(running, what) });
-    running.memory = memory;
-    const guard = new PageGuard(chrome, page, {
-      onCrash: () => {
-        if (this.#life !== null) this.#life.crashes += 1;
-      },
-      onNote: (what) => this.#note(running, what),
-    });
+    const { memory, guard } = this.#watch(chrome, running, page);
     const settlement = await this.#untilOver(running, death);
     running.grace?.cancel();
     guard.end();
     const usage = memory.end();
-    await cleanUp(chrome, page, { name: `lane ${this.number}`, logger: this.#options.ports.logger });
+    await cleanUp(chrome, page, { ...this.#stepPorts, trouble: running.trouble });
     // Its pipe may close before its end is known.
     const end = running.died ?? (chrome.connection.endReason === null ? null : await chrome.ended);
     if (end !== null && (settlement === 'over' || settlement?.kind !== 'completed'))
       return { kind: 'died', ...end, usage };
     return { kind: 'settled', settlement: settlement === 'over' ? null : settlement, usage };
+  }
+
+  #watch(
+    chrome: ChromeProcess,
+    running: Running,
+    page: JobPage,
+  ): { readonly memory: MemoryWatch; readonly guard: PageGuard } {
+    const { memoryLimits: limits, pageTimes: times } = this.#options;
+    const endPages = async (why: string): Promise<void> => {
+      this.#note(running, why);
+      await killPages(chrome, why, this.#stepPorts);
+    };
+    const memory = new MemoryWatch(chrome, { endPages, ...(limits === undefined ? {} : { limits }) });
+    running.memory = memory;
+    const guard = new PageGuard(chrome, page, {
+      onCrash: () => {
+        running.trouble ??= 'its page has crashed';
+        if (this.#life !== null) this.#life.crashes += 1;
+      },
+      onNote: (what) => this.#note(running, what),
+      endPages,
+      ...(times === undefined ? {} : { times }),
+    });
+    return { memory, guard };
   }
 
   /** Null: this Chrome is not well, and is replaced. */
@@ -276,27 +307,37 @@ export class BrowserLane implements Lane {
   #note(running: Running, what: string): void {
     if (running.note === what) return;
     running.note = what;
+    running.trouble ??= what;
     const { id, name } = running.attempt.job;
     this.#options.ports.logger.warn(`lane ${this.number}: ${what}`, { job: id, name });
   }
 
-  #replaceWhenDue(chrome: ChromeProcess): void {
-    const life = this.#life;
-    if (life === null || this.#isStopping || chrome.connection.endReason !== null) return;
-    life.jobs += 1;
-    const why = whyRestart({ ...life, ageMs: monotonicMs() - life.sinceMs }, life.limits);
-    if (why === null) return;
-    this.#replacing = why;
-    chrome.kill(`${why}, and is replaced by a new one`);
+  #replace(chrome: ChromeProcess, replacement: Replacement): void {
+    if (this.#isStopping || chrome.connection.endReason !== null) return;
+    this.#replacing = replacement;
+    chrome.kill(`${replacement.why}, and is replaced by a new one`);
   }
 
-  /** Whether it was under a job, or meant. */
-  #chromeEnded(end: ProcessEnd): boolean {
+  #chromeEnded(end: ProcessEnd): EndCause {
     const running = this.#running;
-    if (running === null) return this.#replacing !== null;
-    running.died = end;
-    running.onDeath(end);
-    return true;
+    const replacing = this.#replacing;
+    if (running !== null) {
+      running.died = end;
+      running.onDeath(end);
+      return 'job';
+    }
+    if (replacing === null) return 'itself';
+    return replacing.isPlanned ? 'planned' : 'job';
+  }
+
+  get #stepPorts(): StepPorts {
+    const { logger } = this.#options.ports;
+    return { name: `lane ${this.number}`, logger, onStep: (taken) => this.#tellStep(taken) };
+  }
+
+  #tellStep(taken: Parameters<StepPorts['onStep']>[0]): void {
+    const { kind, number: lane } = this;
+    this.#options.ports.onStep({ kind, lane, jobId: this.#running?.attempt.job.id ?? null, ...taken });
   }
 
   #refusal(reason: string): LaneEnding {

@@ -1,13 +1,8 @@
-import { missesAfter, missesBeforeEnd } from '../../core/browser-lane-rules.js';
+import { missesAfter, missesBeforeEnd, type PingTimes } from '../../core/browser-lane-rules.js';
 import { formatDuration } from '../../internal/duration.js';
 import { setLongTimeout } from '../../internal/long-timeout.js';
 import { monotonicMs } from '../../worker/monotonic.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
-
-export interface PingTimes {
-  readonly everyMs: number;
-  readonly deadlineMs: number;
-}
 
 /** Asks a Chrome again and again whether it is there, and ends one that no longer answers. Ends with its Chrome. */
 export function pingChrome(chrome: ChromeProcess, { everyMs, deadlineMs }: PingTimes): void {
@@ -24,11 +19,12 @@ export function pingChrome(chrome: ChromeProcess, { everyMs, deadlineMs }: PingT
     misses = missesAfter(misses, { isAnswered, ownLagMs });
     if (misses >= missesBeforeEnd)
       chrome.kill(`did not answer ${misses} pings in a row, ${formatDuration(deadlineMs)} each`);
-    else next();
+    // A miss is made sure of at once.
+    else next(isAnswered ? everyMs : 0);
   };
-  const next = (): void => {
-    timer = setLongTimeout(() => void ping(), everyMs);
+  const next = (afterMs: number): void => {
+    timer = setLongTimeout(() => void ping(), afterMs);
   };
-  next();
+  next(everyMs);
   chrome.connection.browser.onClose(() => timer.cancel());
 }

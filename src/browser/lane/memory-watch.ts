@@ -1,16 +1,23 @@
-import { chromeMostBytes, judgeMemory, type MemorySample } from '../../core/browser-lane-rules.js';
+import {
+  judgeMemory,
+  type MemoryLimits,
+  type MemorySample,
+  memoryLimits,
+} from '../../core/browser-lane-rules.js';
 import { setLongTimeout } from '../../internal/long-timeout.js';
 import type { LaneUsage } from '../../worker/lanes/lane.js';
 import { monotonicMs } from '../../worker/monotonic.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
-import { isRenderer, killRenderers, membersOfGroup } from '../chrome/group-members.js';
+import { isRenderer, measureGroup, membersOfGroup } from '../chrome/group-members.js';
 
 const everyMs = 1_000;
 const megabyte = 1024 ** 2;
 
 export interface MemoryWatchPorts {
-  /** What was ended, and why, in words. */
-  readonly onEnded: (what: string) => void;
+  /** @default those of the rules */
+  readonly limits?: MemoryLimits;
+  /** Ends its pages; why, in words. */
+  readonly endPages: (why: string) => Promise<void>;
 }
 
 /** Looks at the memory of a Chrome and its children while a job runs in it, and ends what takes too much. */
@@ -58,21 +65,26 @@ export class MemoryWatch {
     this.#peakBytes = Math.max(this.#peakBytes, chromeBytes);
     const rendererBytes = isLargePage ? largest.rssBytes : 0;
     this.#samples = [...this.#samples.slice(-2), { atMs: monotonicMs(), chromeBytes, rendererBytes }];
-    await this.#judge(pid);
+    await this.#judge(pid, isLargePage ? largest.pid : null);
     if (!this.#isOver) this.#timer = setLongTimeout(() => void this.#look(), everyMs);
   }
 
-  async #judge(pid: number): Promise<void> {
-    const verdict = judgeMemory(this.#samples);
-    const { chromeBytes, rendererBytes } = this.#samples.at(-1) as MemorySample;
-    const [all, page, most] = [chromeBytes, rendererBytes, chromeMostBytes].map((bytes) =>
-      Math.round(bytes / megabyte),
-    );
-    if (verdict === 'end-chrome') this.#chrome.kill(`used ${all} MB of memory, more than ${most} MB`);
-    if (verdict !== 'end-renderer') return;
-    this.#ports.onEnded(`its page was ended: it used ${page} MB of memory`);
-    await killRenderers(pid);
+  async #judge(pid: number, page: number | null): Promise<void> {
+    const { limits = memoryLimits, endPages } = this.#ports;
+    if (judgeMemory(this.#samples, { limits }) === 'fine') return;
+    const { totalBytes, byPid } = await measureGroup(pid);
+    if (this.#isOver) return;
+    const rendererBytes = page === null ? 0 : (byPid.get(page) ?? 0);
+    const verdict = judgeMemory(this.#samples, {
+      measured: { chromeBytes: totalBytes, rendererBytes },
+      limits,
+    });
+    if (verdict === 'end-chrome')
+      this.#chrome.kill(`used ${inMb(totalBytes)} of memory, more than ${inMb(limits.chromeBytes)}`);
+    if (verdict === 'end-renderer')
+      await endPages(`its page was ended: it used ${inMb(rendererBytes)} of memory`);
   }
 }
 
+const inMb = (bytes: number): string => `${Math.round(bytes / megabyte)} MB`;
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);

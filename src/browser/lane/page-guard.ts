@@ -4,28 +4,28 @@
  *
  * A dialog is the handler's to answer for a second; then it is dismissed, and "leave this page?" is answered with yes.
  */
-import { popUpsMost } from '../../core/browser-lane-rules.js';
+import { type PageTimes, pageTimes, popUpsMost } from '../../core/browser-lane-rules.js';
 import { setLongTimeout } from '../../internal/long-timeout.js';
 import type { ChromeProcess } from '../chrome/chrome-process.js';
-import { killRenderers } from '../chrome/group-members.js';
 import type { JobPage } from '../context/job-page.js';
 
 export interface PageGuardPorts {
   readonly onCrash: () => void;
   /** What was seen or done, in words. */
   readonly onNote: (what: string) => void;
+  /** Ends its pages; why, in words. */
+  readonly endPages: (why: string) => Promise<void>;
+  /** @default those of the rules */
+  readonly times?: PageTimes;
 }
 
-const everyMs = 5_000;
-const busyMs = 10_000;
-const deadMs = 5_000;
-const dialogMs = 1_000;
 const patientDialogs = 10;
 
 export class PageGuard {
   readonly #chrome: ChromeProcess;
   readonly #page: JobPage;
   readonly #ports: PageGuardPorts;
+  readonly #times: PageTimes;
   readonly #off: (() => void)[] = [];
   readonly #popUps = new Set<string>();
   readonly #timers = new Set<{ cancel(): void }>();
@@ -37,6 +37,7 @@ export class PageGuard {
     this.#chrome = chrome;
     this.#page = page;
     this.#ports = ports;
+    this.#times = ports.times ?? pageTimes;
     const { session } = page;
     const { browser } = chrome.connection;
     this.#off.push(
@@ -47,7 +48,7 @@ export class PageGuard {
     );
     // Before the first navigation: what is asked for later, a page that spins never grants.
     session.send('Performance.enable').catch(() => undefined);
-    this.#later(everyMs, () => void this.#ping());
+    this.#later(this.#times.everyMs, () => void this.#ping());
   }
 
   end(): void {
@@ -73,7 +74,7 @@ export class PageGuard {
       answer();
       return;
     }
-    const timer = this.#later(dialogMs, answer);
+    const timer = this.#later(this.#times.dialogMs, answer);
     const off = session.on('Page.javascriptDialogClosed', () => {
       off();
       timer.cancel();
@@ -99,6 +100,7 @@ export class PageGuard {
   }
 
   async #ping(): Promise<void> {
+    const { everyMs, busyMs, deadMs } = this.#times;
     const { session } = this.#page;
     const answers = (call: Promise<unknown>): Promise<boolean> =>
       call.then(() => true).catch(() => this.#isOver || session.closeReason !== null);
@@ -110,16 +112,9 @@ export class PageGuard {
         session.send('Performance.getMetrics', undefined, { deadlineMs: deadMs }),
       );
       if (isThere) this.#ports.onNote('its page is busy');
-      else if (!this.#isOver) await this.#endRenderers();
+      else if (!this.#isOver) await this.#ports.endPages('its page no longer answered and was ended');
     }
     if (!this.#isOver && session.closeReason === null) this.#later(everyMs, () => void this.#ping());
-  }
-
-  async #endRenderers(): Promise<void> {
-    const { pid } = this.#chrome;
-    if (pid === null) return;
-    this.#ports.onNote('its page no longer answered and was ended');
-    await killRenderers(pid);
   }
 
   #later(ms: number, then: () => void): { cancel(): void } {

@@ -47,6 +47,10 @@ export class LaneGroup {
     await Promise.all(this.#lanes.map((lane) => lane.stop(options)));
   }
 
+  get lanes(): readonly Lane[] {
+    return this.#lanes;
+  }
+
   snapshots(): LaneSnapshot[] {
     return this.#lanes.map((lane) => lane.snapshot());
   }

@@ -35,13 +35,19 @@ export interface SupervisorOptions<Child extends LaneProcess> {
   readonly spawn: () => Child | Promise<Child>;
   /** What one that is not ready in time had not done: `loaded its module`. */
   readonly firstDeed: string;
+  /** Why it can't be spawned, as was seen before: it begins in quarantine. @default null */
+  readonly knownFailure?: string | null;
   readonly onWell: (child: Child) => void;
   /** How its log and notes tell of an end. @default `process` and the reason */
   readonly sayEnd?: (reason: string) => string;
-  /** Says whether it died under a job, or as it was meant to: then the lane is not to blame. */
-  readonly onEnd: (end: ProcessEnd) => boolean;
+  /** Says what it ended by. */
+  readonly onEnd: (end: ProcessEnd) => EndCause;
   readonly onChange: () => void;
+  readonly onStep: (step: 'restart' | 'quarantine' | 'replace', reason: string) => void;
 }
+
+/** Under or after a job, for which the lane is not to blame; as was planned; or by itself. */
+export type EndCause = 'job' | 'planned' | 'itself';
 
 export type SupervisorState = 'starting' | 'well' | 'quarantined' | 'stopped';
 
@@ -57,6 +63,7 @@ export class LaneSupervisor<Child extends LaneProcess> {
   #supervision: Promise<void> | null = null;
   #failures = 0;
   #restarts = 0;
+  #wasWell = false;
   #note: string | null = null;
 
   constructor(options: SupervisorOptions<Child>) {
@@ -73,6 +80,11 @@ export class LaneSupervisor<Child extends LaneProcess> {
 
   get restarts(): number {
     return this.#restarts;
+  }
+
+  /** At least once. */
+  get wasWell(): boolean {
+    return this.#wasWell;
   }
 
   /** Why it is not well; null when it is. */
@@ -101,17 +113,26 @@ export class LaneSupervisor<Child extends LaneProcess> {
   }
 
   async #supervise(): Promise<void> {
+    const { knownFailure = null } = this.#options;
+    // Its state is another before the first wait: who asks for it after `start` must find that.
+    if (knownFailure !== null) await this.#beginInQuarantine(knownFailure);
     while (!this.#stopping.signal.aborted) {
       this.#moveTo(this.#failures < failuresBeforeQuarantine ? 'starting' : 'quarantined');
       try {
         await this.#oneLife();
       } catch (error) {
-        this.#noteEnd({ reason: describeFailure(error).message, isOfJob: false });
+        this.#noteEnd({ reason: describeFailure(error).message, cause: 'itself', wasSpawned: false });
       } finally {
         this.#child = null;
       }
       if (!this.#stopping.signal.aborted) await this.#pauseBeforeRestart();
     }
+  }
+
+  async #beginInQuarantine(reason: string): Promise<void> {
+    this.#failures = failuresBeforeQuarantine - 1;
+    this.#noteEnd({ reason, cause: 'itself', wasSpawned: false });
+    await this.#pauseBeforeRestart();
   }
 
   /** From the spawn of a child until it is gone. */
@@ -124,8 +145,8 @@ export class LaneSupervisor<Child extends LaneProcess> {
     const { exitCode, signal, reason, tail } = await child.ended;
     this.#child = null;
     if (readyAtMs !== null && monotonicMs() - readyAtMs >= wellAfterMs) this.#failures = 0;
-    const isOfJob = onEnd({ exitCode, signal, reason, tail });
-    this.#noteEnd({ reason, tail, isOfJob, pid: child.pid });
+    const cause = onEnd({ exitCode, signal, reason, tail });
+    this.#noteEnd({ reason, tail, cause, pid: child.pid });
   }
 
   /** When it became ready, monotonic ms; null when it ended before. */
@@ -144,39 +165,56 @@ export class LaneSupervisor<Child extends LaneProcess> {
     if (!isReady) return null;
     if (this.#failures > 0) logger.info(`${name}: well again`, { pid: child.pid });
     this.#note = null;
+    this.#wasWell = true;
     onWell(child);
     this.#moveTo('well');
     return monotonicMs();
   }
 
-  #noteEnd(end: { reason: string; tail?: string; isOfJob: boolean; pid?: number | null }): void {
+  #noteEnd(end: {
+    reason: string;
+    cause: EndCause;
+    tail?: string;
+    pid?: number | null;
+    wasSpawned?: boolean;
+  }): void {
     if (this.#stopping.signal.aborted) return;
-    const { reason, tail = '', isOfJob, pid = null } = end;
-    this.#failures = isOfJob ? 0 : this.#failures + 1;
+    const { reason, tail = '', cause, pid = null, wasSpawned = true } = end;
+    this.#failures = cause === 'itself' ? this.#failures + 1 : 0;
     const said = tail === '' ? '' : `; it wrote: ${tail}`;
     const often = this.#failures > 1 ? ` (${this.#failures} times in a row)` : '';
-    this.#note = `its ${this.#sayEnd(reason)}${often}${said}`;
-    this.#lastEnd = { reason, tail, pid };
+    const what = wasSpawned ? this.#sayEnd(reason) : reason;
+    this.#note = `${wasSpawned ? 'its ' : ''}${what}${wasSpawned ? often : ''}${said}`;
+    this.#lastEnd = { reason, what, tail, pid, cause };
   }
 
   #sayEnd(reason: string): string {
     return this.#options.sayEnd?.(reason) ?? `process ${reason}`;
   }
 
-  #lastEnd: { reason: string; tail: string; pid: number | null } = { reason: '', tail: '', pid: null };
+  #lastEnd: { reason: string; what: string; tail: string; pid: number | null; cause: EndCause } = {
+    reason: '',
+    what: '',
+    tail: '',
+    pid: null,
+    cause: 'itself',
+  };
 
   async #pauseBeforeRestart(): Promise<void> {
-    const { name, logger, random } = this.#options;
+    const { name, logger, random, onStep } = this.#options;
     const delayMs = laneRestartDelayMs(this.#failures, random);
-    const { reason, tail, pid } = this.#lastEnd;
+    const { reason, what: ended, tail, pid, cause } = this.#lastEnd;
     const isQuarantined = this.#failures >= failuresBeforeQuarantine;
     const what = isQuarantined ? 'takes no work until it is well, tried again' : 'restarting';
-    logger.error(`${name}: ${this.#sayEnd(reason)}, ${what} in ${(delayMs / 1000).toFixed(1)} s`, {
+    logger[levelOf(cause, this.#failures)](`${name}: ${ended}, ${what} in ${(delayMs / 1000).toFixed(1)} s`, {
       pid,
       failures: this.#failures,
       ...(tail === '' ? {} : { stderr: tail }),
     });
     this.#restarts += 1;
+    if (cause === 'planned') onStep('replace', reason);
+    else if (this.#failures === failuresBeforeQuarantine) onStep('quarantine', reason);
+    else if (!isQuarantined) onStep('restart', reason);
     this.#moveTo(isQuarantined ? 'quarantined' : 'starting');
     if (delayMs > 0) await this.#pause(delayMs);
   }
@@ -199,4 +237,11 @@ export class LaneSupervisor<Child extends LaneProcess> {
     this.#state = state;
     this.#options.onChange();
   }
+}
+
+/** What goes on failing is told ever more seldom: after the 3rd time, the 4th, the 8th, the 16th. */
+function levelOf(cause: EndCause, failures: number): 'debug' | 'info' | 'error' {
+  if (cause === 'planned') return 'info';
+  const isRepeated = failures > failuresBeforeQuarantine && !Number.isInteger(Math.log2(failures));
+  return isRepeated ? 'debug' : 'error';
 }

@@ -22,6 +22,7 @@ import type { EnqueueOutcome, NewJob } from '../../storage/new-job.js';
 import type { Settlement } from '../../storage/settlement.js';
 import type { Attempt } from '../attempt.js';
 import type { ContextPorts } from '../attempt-context.js';
+import type { LaneStepTaken } from './lane-steps.js';
 
 export type LaneState = 'starting' | 'idle' | 'busy' | 'quarantined' | 'stopping' | 'stopped';
 
@@ -73,6 +74,8 @@ export interface Lane {
   readonly kind: LaneKind;
   readonly number: number;
   readonly state: LaneState;
+  /** Since its worker started, at least once. */
+  readonly wasWell: boolean;
   /** Resolves once it is idle, quarantined or stopped. */
   start(): Promise<void>;
   /** Only while `idle`; busy until it resolves. */
@@ -107,6 +110,8 @@ export interface LanePorts {
   readonly now: () => number;
   /** A lane changed its state: it may be free, or gone. */
   readonly onChange: () => void;
+  /** Something was done about a lane that went wrong; the lane itself has logged it. */
+  readonly onStep: (taken: LaneStepTaken) => void;
 }
 
 /** Brings the lanes of one kind into a worker. A kind registers itself by being in the worker's list of sources. */

@@ -45,9 +45,10 @@ export function lanePorts(
     readonly context: ContextPorts;
     readonly executor: Executor;
     readonly onChange: () => void;
+    readonly onStep: LanePorts['onStep'];
   },
 ): LanePorts {
-  const { facts, context, executor, onChange } = parts;
+  const { facts, context, executor, onChange, onStep } = parts;
   return {
     ...facts,
     context,
@@ -56,5 +57,6 @@ export function lanePorts(
     killGraceMs: host.settings.killGraceMs,
     logger: host.logger,
     onChange,
+    onStep,
   };
 }

@@ -24,6 +24,8 @@ import { FoundMeter } from '../health/found-meter.js';
 import { countSlots, SlotWatch } from '../health/slot-watch.js';
 import type { LanePorts } from '../lanes/lane.js';
 import { LaneGroup } from '../lanes/lane-group.js';
+import { LaneSteps } from '../lanes/lane-steps.js';
+import { QuarantineWatch } from '../lanes/quarantine-watch.js';
 import type { HubLinkListener } from '../link/hub/hub-link.js';
 import type { Link } from '../link/link.js';
 import { LoneRun } from '../lone-run.js';
@@ -49,6 +51,8 @@ export class WorkerLife {
   readonly #plan: ClaimPlan;
   readonly #knownQueues: KnownQueues | null;
   readonly #lanes: readonly LaneGroup[];
+  readonly #steps: LaneSteps;
+  readonly #quarantine: QuarantineWatch;
   readonly #admission: Admission;
   readonly #buffer: Buffer;
   readonly #depth: BufferDepth;
@@ -76,6 +80,7 @@ export class WorkerLife {
     this.#depth = new BufferDepth(options.inlineWidth);
     this.#log = new AttemptLog(membership.storage, host.logger);
     this.#alarms = new Alarms({ ...host, workerId: options.identity.id });
+    this.#steps = new LaneSteps({ events: host.events, workerId: options.identity.id });
     this.#found = this.#createMeter();
     this.#results = new Results({
       ...options,
@@ -85,6 +90,8 @@ export class WorkerLife {
     this.#admission = this.#createAdmission();
     const { executor, ports } = this.#createPorts();
     this.#lanes = options.laneSources.map((source) => new LaneGroup(source.kind, source.create(ports)));
+    const browserLanes = this.#lanes.filter(({ kind }) => kind === 'browser');
+    this.#quarantine = new QuarantineWatch({ lanes: () => browserLanes.flatMap(({ lanes }) => lanes) });
     this.runner = this.#createRunner(executor, ports);
     this.#slots = this.#createSlots();
     this.#slotWatch = new SlotWatch({
@@ -126,6 +133,19 @@ export class WorkerLife {
 
   get #holdsNothing(): boolean {
     return this.runner.size === 0 && this.#buffer.size === 0 && this.unacknowledged === 0;
+  }
+
+  /** Called every second: lanes that only a fresh worker may cure, in words; null: none. */
+  lostLanes(): string | null {
+    return this.#quarantine.look();
+  }
+
+  /** The worker makes room for a fresh one for their sake. */
+  noteLanesLost(reason: string): void {
+    this.#steps.take({
+      ...{ kind: 'browser', lane: 0, step: 'recycle-worker', helped: true },
+      ...{ reason, jobId: null, tookMs: null },
+    });
   }
 
   /** Side by side; resolves once each lane takes work or is known not to. */
@@ -228,7 +248,8 @@ export class WorkerLife {
     const facts = executorFacts(this.#options, () => Math.round(Date.now() + this.#clockSkewMs));
     const executor = new Executor({ ...facts, ports: context });
     const onChange = (): void => this.#noteRoom();
-    return { executor, ports: lanePorts(this.#options, { facts, context, executor, onChange }) };
+    const onStep: LanePorts['onStep'] = (taken) => this.#steps.take(taken);
+    return { executor, ports: lanePorts(this.#options, { facts, context, executor, onChange, onStep }) };
   }
 
   #createRunner(executor: Executor, ports: LanePorts): Runner {
@@ -447,6 +468,7 @@ export class WorkerLife {
         unacknowledged: this.unacknowledged,
         found: this.#found.counts,
         denied: this.#admission.denied,
+        laneSteps: this.#steps.counts,
         alarms: this.#alarms.standing,
       },
     });

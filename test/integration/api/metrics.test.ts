@@ -43,6 +43,7 @@ describe('[memory] http: metrics', () => {
       'millrace_slots{kind="inline",of="all"}': 4,
       'millrace_worker_found_jobs{by="poll"}': 0,
       'millrace_worker_denied_jobs{reason="own-memory"}': 0,
+      'millrace_worker_lane_steps{step="restart"}': 0,
       'millrace_worker_alarms{alarm="slots-overrun"}': 0,
       millrace_hub_assigned_jobs_total: 7,
       'millrace_hub_put_backs_total{reason="a \\"reason\\"\\nof two lines"}': 2,

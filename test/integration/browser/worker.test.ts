@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
+import { rename, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type BrowserJobContext, defineJob, Millrace } from '../../../src/index.js';
 import { silentLogger as logger } from '../../../src/internal/logger.js';
 import { resolveSettings } from '../../../src/internal/settings.js';
+import { chromes } from '../../support/chrome.js';
+import { tempDir } from '../../support/temp.js';
 import { waitFor } from '../../support/wait-for.js';
 
 const look = defineJob('look', {
@@ -121,6 +124,20 @@ describe('without a Chrome', () => {
       { describe: 'a reason' },
     );
     expect(told).toMatch(/browser lane.*lane 1: found no Chrome.*CHROME_PATH=\/nowhere\/chrome.*Install one/);
+  });
+
+  test('a worker finds one that is installed later, without a restart', { timeout: 60_000 }, async () => {
+    await using folder = tempDir('late-chrome');
+    await using millrace = open(folder.file('chrome'));
+    const worker = millrace.worker({ browserLanes: 1 });
+    await worker.start();
+    const waiting = await millrace.dispatch(look, { sum: '6 * 7' });
+    const found = await (chromes[0] as (typeof chromes)[number]).find();
+    const libraries = found.libraries === null ? '' : `LD_LIBRARY_PATH=${found.libraries} `;
+    const draft = folder.file('draft');
+    await writeFile(draft, `#!/bin/sh\n${libraries}exec ${found.executable} "$@"\n`, { mode: 0o755 });
+    await rename(draft, folder.file('chrome'));
+    expect(await waiting.result({ timeout: '50s' })).toBe(42);
   });
 
   test('why says that no worker has browser lanes, and how to start one that has', async () => {

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Millrace } from '../../../client/millrace.js';
 import { numbersOf, textsOf } from '../../../client/why-worker.js';
 import type { WorkerListing } from '../../../client/worker-view.js';
+import { laneSteps } from '../../../core/lane-steps.js';
 import { withDeadline } from '../../../internal/deadline.js';
 import { describeFailure } from '../../../internal/failure.js';
 import type { Logger } from '../../../internal/logger.js';
@@ -149,6 +150,12 @@ const metrics: readonly FromDatabase[] = [
     help: 'Jobs that live workers did not admit, each since its start, by reason.',
     type: 'gauge',
     read: perWord('denied', ['time', 'own-memory', 'system-memory'], 'reason'),
+  },
+  {
+    name: 'millrace_worker_lane_steps',
+    help: 'What live workers did about lanes that went wrong, each since its start, by step; replace: as planned.',
+    type: 'gauge',
+    read: perWord('laneSteps', laneSteps, 'step'),
   },
   {
     name: 'millrace_worker_alarms',

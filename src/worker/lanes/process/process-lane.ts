@@ -19,7 +19,7 @@ import { setLongTimeout } from '../../../internal/long-timeout.js';
 import type { Settlement } from '../../../storage/settlement.js';
 import type { Attempt } from '../../attempt.js';
 import type { Lane, LaneEnding, LanePorts, LaneSnapshot, LaneState } from '../lane.js';
-import { LaneSupervisor } from '../lane-supervisor.js';
+import { type EndCause, LaneSupervisor } from '../lane-supervisor.js';
 import { answerCall } from './answer-call.js';
 import { checkUpMessage } from './check-message.js';
 import { LaneChildProcess } from './child-process.js';
@@ -103,6 +103,16 @@ export class ProcessLane implements Lane {
       },
       onEnd: (end) => this.#childEnded(end),
       onChange: () => this.#tellChange(),
+      onStep: (step, reason) =>
+        ports.onStep({
+          kind: 'process',
+          lane: number,
+          step,
+          reason,
+          helped: true,
+          jobId: null,
+          tookMs: null,
+        }),
     });
   }
 
@@ -111,6 +121,10 @@ export class ProcessLane implements Lane {
     if (this.#isStopping) return state === 'stopped' ? 'stopped' : 'stopping';
     if (state === 'well') return this.#running === null ? 'idle' : 'busy';
     return state;
+  }
+
+  get wasWell(): boolean {
+    return this.#supervisor.wasWell;
   }
 
   start(): Promise<void> {
@@ -261,18 +275,17 @@ export class ProcessLane implements Lane {
     this.#send(child, await answerCall(message.seq, message.call, { attempt, ports: this.#options.ports }));
   }
 
-  /** Whether it was under a job. */
-  #childEnded({ exitCode, signal, reason, tail }: ProcessEnd): boolean {
+  #childEnded({ exitCode, signal, reason, tail }: ProcessEnd): EndCause {
     const running = this.#running;
     const usage = this.#watch.end();
     this.#watch.close();
-    if (running === null) return false;
+    if (running === null) return 'itself';
     if (!running.isTakenUp) {
       this.#end(running, this.#refusal(reason));
-      return false;
+      return 'itself';
     }
     this.#end(running, { kind: 'died', exitCode, signal, reason, tail, usage });
-    return true;
+    return 'job';
   }
 
   #end(running: Running, ending: LaneEnding): void {
