@@ -111,7 +111,9 @@ function liveWorker(worker: WorkerRecord, settings: SettingValues): WhyFacts['wo
 
 /** The first quarantined lane of each kind speaks for the others; of its note the first line. */
 function ailmentsOf({ lanes }: WorkerRecord): Record<string, string> {
-  const ailing = lanes.filter(({ state, note }) => state === 'quarantined' && note !== null).reverse();
+  const ailing = lanes
+    .filter(({ state, note }) => (state === 'quarantined' || state === 'shut') && note !== null)
+    .reverse();
   return Object.fromEntries(
     ailing.map(({ kind, number, note }) => [kind, `lane ${number}: ${(note ?? '').split('\n', 1)[0]}`]),
   );

@@ -55,6 +55,7 @@ describe('why a worker gets no work', () => {
       ['slots-overrun', 'takes-work'],
     ],
     ['no wake-up reaches it', { alarms: { 'polls-alone': 'x' } }, [queue], ['polls-alone', 'takes-work']],
+    ['its disk is full', { alarms: { 'disk-full': 'x' } }, [queue], ['disk-full', 'takes-work']],
     ['its program is too big', { alarms: { 'own-memory': 'x' } }, [queue], ['own-memory', 'takes-work']],
     ['it tells of what nobody knows', { alarms: { 'of-later': 'x' } }, [queue], ['takes-work']],
     ['nothing is wrong', {}, [queue], ['takes-work']],

@@ -22,6 +22,7 @@ export const workerReasonCodes = {
     'It counts more jobs as running than it has anything to run them in: report it, and recycle it.',
   'polls-alone': 'Wake-ups do not reach it, so that each job starts up to a poll late.',
   'own-memory': 'Its process is near what it may use, and nothing makes room for a fresh one.',
+  'disk-full': 'Its browser lanes take no jobs, since the disk they write on is full.',
   'slots-full': 'Every slot of it is busy.',
   'queues-paused': 'Queues that it serves are paused.',
   'nothing-due': 'Nothing is due in the queues that it serves.',
@@ -94,7 +95,7 @@ export function whyWorkerReasons(facts: WhyWorkerFacts): WorkerReason[] {
 }
 
 /** They keep some jobs from it, not all. */
-const alarmCodes = ['slots-overrun', 'polls-alone', 'own-memory'] as const;
+const alarmCodes = ['slots-overrun', 'polls-alone', 'own-memory', 'disk-full'] as const;
 const mildCodes: ReadonlySet<WorkerReasonCode> = new Set([
   'recycle-wanted',
   'loop-blocked',
@@ -188,6 +189,7 @@ const alarmFix: Readonly<Record<(typeof alarmCodes)[number], string>> = {
   'polls-alone':
     'Wake-ups do not reach it; look at its connection for LISTEN (a pooler in transaction mode has none), or at the folder of its SQLite file',
   'own-memory': 'Start its program anew, or give it more memory',
+  'disk-full': 'Free space on it, and its lanes take jobs again by themselves',
 };
 
 function foundNumbers({ found }: WhyWorkerFacts['worker']): Record<string, number> {

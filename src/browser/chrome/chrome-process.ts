@@ -28,10 +28,13 @@ export interface ChromeOptions {
 
 export class ChromeProcess {
   readonly connection: CdpConnection;
+  /** Its alone, absolute. */
+  readonly folder: string;
   readonly #process: GroupProcess;
 
   private constructor(options: ChromeOptions) {
     const { executable, onStderr, reapMs, onListenerError } = options;
+    this.folder = options.folder;
     this.#process = new GroupProcess({
       file: executable,
       args: chromeFlags({ ...options, profile: join(options.folder, 'profile') }),

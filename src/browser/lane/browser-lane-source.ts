@@ -9,6 +9,7 @@ import { GuardProxy } from '../net/guard-proxy.js';
 import type { TargetPolicy } from '../net/target-policy.js';
 import { BrowserLane } from './browser-lane.js';
 import type { ChromeSupply } from './chrome-supply.js';
+import { DiskWatch } from './disk-watch.js';
 
 export interface BrowserLaneSourceOptions {
   /** How many, at least 1. */
@@ -22,11 +23,13 @@ const reapMs = 10_000;
 
 /** The browser lanes of a worker. */
 export function browserLaneSource({ size, supply, policy }: BrowserLaneSourceOptions): LaneSource {
+  let watch: DiskWatch | null = null;
   return {
     kind: 'browser',
     get facts() {
-      return factsOf(supply.chrome);
+      return { ...factsOf(supply.chrome), ...(watch === null ? {} : { disk: watch.report }) };
     },
+    diskAlarm: () => watch?.refusal ?? null,
     create: (ports) => {
       const { logger } = ports;
       const root = shortFolder(ownedFolderRoot());
@@ -38,17 +41,23 @@ export function browserLaneSource({ size, supply, policy }: BrowserLaneSourceOpt
         onRefused: (host, why) => logger.warn('browser lanes: a page was kept from a target', { host, why }),
       });
       let running = size;
-      return Array.from({ length: size }, (_, index) => {
+      const lanes = Array.from({ length: size }, (_, index) => {
         const number = index + 1;
         const spawn = async () => await spawnChrome(await supply.take(), { folders, number, guard });
         const { missing } = supply;
         const onStopped = async (): Promise<void> => {
           running -= 1;
-          if (running === 0) guard.close();
+          if (running === 0) {
+            guard.close();
+            disk.close();
+          }
           await folders.leave(number);
         };
         return new BrowserLane({ number, ports, spawn, missing, guard, onStopped });
       });
+      const disk = new DiskWatch({ root, lanes, logger });
+      watch = disk;
+      return lanes;
     },
   };
 }

@@ -36,6 +36,7 @@ import type { GuardProxy } from '../net/guard-proxy.js';
 import { ChromeLife, type Replacement } from './chrome-life.js';
 import { pingChrome } from './chrome-ping.js';
 import { cleanUp, disposeAll, killPages, stopPage } from './clean-up.js';
+import type { DiskUser } from './disk-watch.js';
 import type { StepPorts } from './lane-step.js';
 import { MemoryWatch } from './memory-watch.js';
 import { PageGuard } from './page-guard.js';
@@ -83,7 +84,7 @@ interface Running {
   trouble: string | null;
 }
 
-export class BrowserLane implements Lane {
+export class BrowserLane implements Lane, DiskUser {
   readonly kind = 'browser';
   readonly number: number;
   readonly #options: BrowserLaneOptions;
@@ -94,6 +95,8 @@ export class BrowserLane implements Lane {
   #life: ChromeLife | null = null;
   /** Why the present Chrome is replaced although it answers; null: it is not. */
   #replacing: Replacement | null = null;
+  /** Why it takes no jobs although it is well; null: it takes them. */
+  #shutReason: string | null = null;
   #onSettled: (() => void)[] = [];
 
   constructor(options: BrowserLaneOptions) {
@@ -122,7 +125,26 @@ export class BrowserLane implements Lane {
     if (state !== 'well') return state;
     if (this.#running !== null) return 'busy';
     // Its end is known, and a new one is on its way.
-    return this.#supervisor.child?.connection.endReason === null ? 'idle' : 'starting';
+    if (this.#supervisor.child?.connection.endReason !== null) return 'starting';
+    return this.#shutReason === null ? 'idle' : 'shut';
+  }
+
+  get folder(): string | null {
+    return this.#supervisor.child?.folder ?? null;
+  }
+
+  shut(reason: string | null): void {
+    if (this.#shutReason === reason) return;
+    this.#shutReason = reason;
+    this.#options.ports.onChange();
+  }
+
+  renew(why: string): void {
+    const { child } = this.#supervisor;
+    const { state } = this;
+    if (child === null || (state !== 'idle' && state !== 'shut')) return;
+    this.#replace(child, { why, isPlanned: true });
+    this.#options.ports.onChange();
   }
 
   get wasWell(): boolean {
@@ -219,7 +241,7 @@ export class BrowserLane implements Lane {
       restarts,
       jobsDone: this.#jobsDone,
       rssBytes: running?.memory?.rssBytes ?? null,
-      note: running?.note ?? note,
+      note: running?.note ?? note ?? this.#shutReason,
     };
   }
 

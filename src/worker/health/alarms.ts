@@ -6,9 +6,10 @@ import type { TypedEvents } from '../../internal/typed-events.js';
  * What is wrong with a worker that it does not mend by itself:
  * - `slots-overrun`: more is counted as running than there is to run it;
  * - `polls-alone`: jobs are found by the poll, and no wake-up comes;
- * - `own-memory`: its process is near what it may use, and nothing makes room for a fresh one.
+ * - `own-memory`: its process is near what it may use, and nothing makes room for a fresh one;
+ * - `disk-full`: its browser lanes take no jobs, since the disk they write on is full.
  */
-export type AlarmName = 'slots-overrun' | 'polls-alone' | 'own-memory';
+export type AlarmName = 'slots-overrun' | 'polls-alone' | 'own-memory' | 'disk-full';
 
 export interface AlarmsOptions {
   readonly workerId: string;

@@ -24,7 +24,8 @@ import type { Attempt } from '../attempt.js';
 import type { ContextPorts } from '../attempt-context.js';
 import type { LaneStepTaken } from './lane-steps.js';
 
-export type LaneState = 'starting' | 'idle' | 'busy' | 'quarantined' | 'stopping' | 'stopped';
+/** `shut`: it is well, and takes nothing for what its note says, as a full disk. */
+export type LaneState = 'starting' | 'idle' | 'busy' | 'shut' | 'quarantined' | 'stopping' | 'stopped';
 
 /** What is told of a lane to operators: plain data. */
 export interface LaneSnapshot {
@@ -119,6 +120,8 @@ export interface LaneSource {
   readonly kind: LaneKind;
   /** What the registration of the worker tells of them, as plain data. */
   readonly facts?: Readonly<Record<string, unknown>>;
+  /** Why they take no jobs for want of disk, in words; null: they do. */
+  readonly diskAlarm?: () => string | null;
   /** Makes them, not yet started; called once for each start of the worker. */
   create(ports: LanePorts): readonly Lane[];
 }

@@ -448,6 +448,7 @@ export class WorkerLife {
     this.#alarms.set('slots-overrun', this.#slotWatch.look());
     this.#alarms.set('own-memory', this.#admission.ownStrain);
     this.#alarms.set('polls-alone', this.#found.alarm);
+    this.#alarms.set('disk-full', this.#diskAlarm());
     this.#report();
     this.#options.onTick();
     void this.#admission.refresh();
@@ -455,6 +456,11 @@ export class WorkerLife {
     this.exchange.poke();
     if (this.#options.isOpen()) void this.exchange.peekIfStale(statusEveryMs);
     this.#look();
+  }
+
+  #diskAlarm(): string | null {
+    const told = this.#options.laneSources.map(({ diskAlarm }) => diskAlarm?.() ?? null);
+    return told.find((sentence) => sentence !== null) ?? null;
   }
 
   #report(): void {

@@ -162,7 +162,7 @@ const metrics: readonly FromDatabase[] = [
     help: 'Live workers with which something is wrong that they do not mend by themselves, by what it is.',
     type: 'gauge',
     read: (reading) =>
-      ['slots-overrun', 'polls-alone', 'own-memory'].map((alarm) => ({
+      ['slots-overrun', 'polls-alone', 'own-memory', 'disk-full'].map((alarm) => ({
         value: alive(reading).filter(({ details }) => Object.hasOwn(textsOf(details['alarms']), alarm))
           .length,
         labels: { alarm },
