@@ -88,7 +88,11 @@ test('what a page does to its job leaves a clean lane with the same Chrome', wai
   expect(bench.pid).toBe(pid);
   const targets = await bench.run(async ({ tab }) => await tab.evaluate('6 * 7'));
   expect(targets).toMatchObject({ settlement: { result: '42' } });
-  expect(bench.lane.snapshot()).toMatchObject({ state: 'idle', restarts: 0, note: null });
+  expect(bench.lane.snapshot(), bench.said.join('\n')).toMatchObject({
+    state: 'idle',
+    restarts: 0,
+    note: null,
+  });
 });
 
 test('a page that opens ever more others keeps the first 20', wait, async () => {
