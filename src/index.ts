@@ -1,4 +1,5 @@
 export type { StandardSchemaV1 } from '@standard-schema/spec';
+export { type CapturePageOptions, capturePage } from './browser/capture/index.js';
 export type {
   CreatedToken,
   CreateTokenOptions,
@@ -26,6 +27,15 @@ export type {
   TabOptions,
 } from './client/browser-tab.js';
 export type { BulkEditOptions, BulkOptions, BulkReport } from './client/bulk-control.js';
+export type { AssetKind, CaptureAssets, CaptureOptions } from './client/capture/capture-options.js';
+export type {
+  CapturedAsset,
+  CapturedFile,
+  CaptureProblem,
+  CaptureResult,
+} from './client/capture/capture-result.js';
+export type { CaptureStep } from './client/capture/capture-steps.js';
+export { pageCapture } from './client/capture/page-capture.js';
 export type {
   ControlKind,
   PurgeableStatus,

@@ -2,6 +2,7 @@ import { parseJobName } from '../core/job-name.js';
 import { describeValue } from '../internal/describe-value.js';
 import { MillraceError } from '../internal/errors.js';
 import { nearestName } from '../internal/nearest-name.js';
+import { builtInJobs } from './built-in-jobs.js';
 import { defineJob } from './define-job.js';
 import { isJobDefinition, type JobDefinition, type RunnableJob } from './job-definition.js';
 import { type JobDefaults, type JobTemplate, runnableOf, templateOf } from './job-template.js';
@@ -45,6 +46,8 @@ export class Definitions {
     if (typeof job !== 'string') return this.#byDefinition.get(job) ?? this.#of(job);
     const known = this.#byName.get(job);
     if (known !== undefined) return known;
+    const builtIn = builtInJobs.get(job);
+    if (builtIn !== undefined) return this.#byDefinition.get(builtIn) ?? this.#of(builtIn);
     if (!this.#isOpenToNames) throw this.#unknown(job);
     const declared = this.#of(defineJob(parseJobName(job), {}));
     // Bounded, since names can come from outside.
@@ -61,6 +64,16 @@ export class Definitions {
   runnableOf(job: JobDefinition | string): RunnableJob | null {
     const { definition } = this.find(job);
     return runnableOf(definition, this.#defaults);
+  }
+
+  /** What a worker with browser lanes runs: also built-in jobs, but for names that this client has for its own. */
+  runnableWithBuiltIns(): ReadonlyMap<string, RunnableJob> {
+    const all = new Map(this.runnable);
+    for (const [name, definition] of builtInJobs) {
+      const runnable = this.#byName.has(name) ? null : runnableOf(definition, this.#defaults);
+      if (runnable !== null) all.set(name, runnable);
+    }
+    return all;
   }
 
   #of(definition: JobDefinition): DispatchableJob {

@@ -272,7 +272,7 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
   worker(options: WorkerOptions = {}): Worker {
     const { settings } = this.core;
     const { queue: queues, concurrency, processLanes, browserLanes, labels, hubUrl: hub } = settings;
-    const host = this.#workerHost();
+    const host = this.#workerHost((options.browserLanes ?? browserLanes) !== 0);
     if (host.definitions.size === 0) {
       host.logger.warn('this worker knows no jobs, so it will run none: pass them as `jobs` to the client');
     }
@@ -355,9 +355,11 @@ export class Millrace<const Jobs extends readonly JobDefinition[] = readonly Job
     return this.core.track(this.#dispatchMany(jobs));
   }
 
-  #workerHost(): WorkerHost {
+  #workerHost(hasBrowser: boolean): WorkerHost {
+    const { definitions } = this.core;
     return {
       ...this.internals,
+      definitions: hasBrowser ? definitions.runnableWithBuiltIns() : definitions.runnable,
       database: reopenable(this.core),
       dispatch: this.#dispatchFromHandler,
       dispatchOver: (storage) => dispatchOver(this.core, storage) as WorkerHost['dispatch'],

@@ -112,7 +112,7 @@ export const errorCodes = {
   },
   'chrome-missing': {
     retryable: true,
-    meaning: 'A browser lane has no Chrome that starts on this machine.',
+    meaning: 'There is no Chrome on this machine that starts.',
     fix: 'Install one, or name one by CHROME_PATH: lanes look for it again and again, without a restart of the worker.',
   },
   'puppeteer-missing': {

@@ -37,7 +37,7 @@ export const files: CommandSpec<{ readonly output?: string }> = {
   },
 };
 
-export function fileLine({ name, type, sizeBytes }: StoredFile): string {
+export function fileLine({ name, type, sizeBytes }: Pick<StoredFile, 'name' | 'type' | 'sizeBytes'>): string {
   return `${printable(name)}  ${printable(type)}  ${sizeText(sizeBytes)}`;
 }
 

@@ -1,5 +1,6 @@
 import type { CommandSpec } from '../command.js';
 import { audit } from './audit.js';
+import { capture } from './capture.js';
 import { bury, cancel, remove, retry } from './change-job.js';
 import { dispatch } from './dispatch.js';
 import { doctor } from './doctor.js';
@@ -40,6 +41,7 @@ export const commands: readonly CommandSpec<never>[] = [
   jobs,
   job,
   files,
+  capture,
   why,
   edit,
   retry,

@@ -37,6 +37,7 @@ const statusByCode: Readonly<Partial<Record<ErrorCode, number>>> = {
   'cursor-invalid': 422,
   'parent-not-found': 422,
   'dependency-cycle': 422,
+  'target-refused': 422,
   'handler-not-inline': 422,
   closed: 503,
 };

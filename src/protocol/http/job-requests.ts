@@ -87,6 +87,50 @@ export const dispatchManyBody = named(
   z.strictObject({ jobs: z.array(dispatchBody).max(mostJobsAtOnce) }),
 );
 
+/** What each may be is for the same rules as in `pageCapture`. */
+export const captureBody = named(
+  'Capture',
+  'A page to capture, by the built-in job `page.capture`.',
+  z.strictObject({
+    url: text.describe('`http` or `https`.'),
+    waitUntil: z.enum(['domcontentloaded', 'load', 'quiet']).optional(),
+    waitFor: text.optional().describe('Also until this selector is visible.'),
+    timeout: duration.optional().describe('For all of it; 60 s by default.'),
+    scroll: z.boolean().optional().describe('To the bottom and back, for what loads late; true by default.'),
+    screenshot: z
+      .union([
+        z.literal(false),
+        z.strictObject({
+          of: z.union([z.enum(['page', 'viewport']), z.strictObject({ selector: text })]).optional(),
+          type: z.enum(['png', 'jpeg', 'webp']).optional(),
+          quality: z.number().int().optional(),
+        }),
+      ])
+      .optional(),
+    html: z.boolean().optional(),
+    text: z.boolean().optional(),
+    links: z.boolean().optional(),
+    pdf: z.boolean().optional(),
+    assets: z
+      .union([
+        z.boolean(),
+        z.strictObject({
+          kinds: z.array(text).optional(),
+          minBytes: z.number().int().optional(),
+          maxBytes: z.number().int().optional(),
+          maxTotalBytes: z.number().int().optional(),
+        }),
+      ])
+      .optional(),
+    steps: z.array(z.record(text, z.unknown())).max(50).optional().describe('Done before anything is kept.'),
+    headers: z.record(text, text).optional(),
+    cookies: z.array(z.record(text, z.unknown())).optional(),
+    device: z.union([z.enum(['desktop', 'phone']), z.record(text, z.unknown())]).optional(),
+    blockUrls: z.array(text).optional(),
+    contact: text.optional().describe('How the owner of the site reaches you, in the user agent.'),
+  }),
+);
+
 export const dispatchHeaders = z.object({
   'idempotency-key': text
     .optional()

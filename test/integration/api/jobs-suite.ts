@@ -100,6 +100,24 @@ export function jobsSuite(name: Engine): void {
       expect((await at.call('GET', '/jobs')).body.jobs).toEqual([]);
     });
 
+    it('takes a page to capture, and refuses one that may not be', async () => {
+      await using at = await openApi(name);
+      const wish = { url: 'https://example.com/', screenshot: { type: 'webp' }, assets: true };
+      const taken = await at.call('POST', '/captures', wish, { 'idempotency-key': 'one' });
+      expect([taken.status, taken.headers.get('location')]).toEqual([202, `/jobs/${taken.body.id}`]);
+      const again = await at.call('POST', '/captures', wish, { 'idempotency-key': 'one' });
+      expect([again.status, again.body]).toEqual([200, { id: taken.body.id, deduplicated: true }]);
+      const job = await at.call('GET', `/jobs/${taken.body.id}`);
+      expect(job.body).toMatchObject({ name: 'page.capture', input: wish });
+      expectProblem(await at.call('POST', '/captures', { url: 'http://127.0.0.1/' }), 422, 'target-refused');
+      expectProblem(await at.call('POST', '/captures', { url: 'file:///etc/passwd' }), 422, 'option-invalid');
+      expectProblem(
+        await at.call('POST', '/captures', { url: 'https://a.b', colour: 1 }),
+        422,
+        'request-invalid',
+      );
+    });
+
     it('a hub without definitions takes any name, with the options of the caller', async () => {
       await using at = await openApi(name, { jobs: [] });
       const options = {

@@ -31,7 +31,7 @@ describe('[memory] http: requests', () => {
       '/nothing',
       '/jobs/a/b/c',
       '/workflows',
-      '/captures',
+      '/recordings',
       '/schedules',
       '/%00',
       '/..%2f..%2fetc/passwd',

@@ -1,8 +1,13 @@
+import { TargetPolicy } from '../../../browser/net/target-policy.js';
+import { resolveCapture } from '../../../client/capture/capture-options.js';
+import { pageCapture } from '../../../client/capture/page-capture.js';
 import type { ForeignEntry } from '../../../client/millrace.js';
 import { parseDuration } from '../../../internal/duration.js';
 import { MillraceError } from '../../../internal/errors.js';
+import { PrivateTargets } from '../../../internal/private-targets.js';
 import { dispatchedMany, dispatchedShape } from '../../../protocol/http/job-answers.js';
 import {
+  captureBody,
   type DispatchBody,
   dispatchBody,
   dispatchHeaders,
@@ -14,7 +19,7 @@ import { needs } from '../route-role.js';
 
 const tags = ['Jobs'];
 
-/** `POST /jobs` and `POST /jobs/many`. */
+/** `POST /jobs`, `POST /jobs/many` and `POST /captures`. */
 export function dispatchRoutes(app: ApiApp, { client }: ApiDeps): void {
   app.route({
     method: 'POST',
@@ -57,6 +62,38 @@ export function dispatchRoutes(app: ApiApp, { client }: ApiDeps): void {
       const handles = await client.internals.dispatchManyFor(entries);
       reply.code(201);
       return { jobs: handles.map(({ id, deduplicated }) => ({ id, deduplicated })) };
+    },
+  });
+
+  const policy = new TargetPolicy({
+    privateTargets:
+      PrivateTargets.parse(client.internals.settings.browserPrivateTargets) ?? PrivateTargets.none,
+  });
+  app.route({
+    method: 'POST',
+    url: '/captures',
+    bodyLimit,
+    config: needs('submit'),
+    schema: {
+      operationId: 'capture',
+      summary: 'Capture a page',
+      description:
+        'Dispatches the built-in job `page.capture`, which a worker with browser lanes runs. Its result is at `/jobs/{id}`, its files at `/jobs/{id}/files`.',
+      tags,
+      body: captureBody,
+      headers: dispatchHeaders,
+      response: { 202: dispatchedShape, 200: dispatchedShape, ...problems(409, 413, 415, 422) },
+    },
+    async handler(request, reply) {
+      const { url } = resolveCapture(request.body);
+      // By its text alone: what a name stands for is judged where it is opened, by the worker.
+      const why = policy.refusalOfUrl(new URL(url));
+      if (why !== null) throw new MillraceError('target-refused', `${url} may not be captured: ${why}`);
+      const payload = request.body;
+      const entry = entryOf({ name: pageCapture.name, payload }, request.headers['idempotency-key']);
+      const { id, deduplicated } = await client.internals.dispatchFor(entry);
+      reply.code(deduplicated ? 200 : 202).header('location', `/jobs/${id}`);
+      return { id, deduplicated };
     },
   });
 }
