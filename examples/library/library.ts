@@ -3,7 +3,7 @@ import { defineJob, type JobContext, Millrace, NonRetriable } from 'millrace';
 import { writeDocumentPage } from './document-page.js';
 import { writeIndexPage } from './index-page.js';
 import { type DocumentFacts, parseMarkdown } from './parse-markdown.js';
-import { database } from './places.js';
+import { database, filesFolder } from './places.js';
 
 /** One Markdown file. `hash` is that of its content, so that a changed file is another job. */
 export interface DocumentInput {
@@ -118,6 +118,7 @@ export const jobs = [readDocument, catalogPackage, writeIndex];
 export const library: Millrace = new Millrace({
   database,
   jobs,
+  files: filesFolder,
   heartbeat: '1s',
   staleTimeout: '3s',
 });

@@ -2,9 +2,10 @@ import { mkdirSync } from 'node:fs';
 import type { JobHandle } from 'millrace';
 import { type Dispatched, dispatchLibrary } from './dispatch-library.js';
 import { findDocuments } from './find-documents.js';
-import { type IndexFacts, library, packagesOf } from './library.js';
+import { hangGallery, PageServer } from './gallery.js';
+import { type IndexFacts, library, type Package, packagesOf } from './library.js';
 import { MillraceUp } from './millrace-up.js';
-import { indexFile, outputFolder, packagesFolder } from './places.js';
+import { gallerySize, indexFile, outputFolder, packagesFolder } from './places.js';
 import { ProgressBar } from './progress-bar.js';
 import { packageTable, speedLine } from './report.js';
 
@@ -38,7 +39,8 @@ export async function main(command: string): Promise<number> {
     say(`${created} new ${created === 1 ? 'job' : 'jobs'}, ${waiting} to run`);
   }
   const startedAtMs = Date.now();
-  await using up = await MillraceUp.start(command, say);
+  await using pages = await PageServer.start();
+  await using up = await MillraceUp.start(command, { say, pages: gallerySize > 0 ? pages.host : null });
   const isDone =
     dispatched.index === null || (await runUntilDone(dispatched.index, waiting, { up, signal: stop.signal }));
   if (!isDone) {
@@ -46,7 +48,9 @@ export async function main(command: string): Promise<number> {
     return interrupted;
   }
   if (dispatched.index !== null) say(await speedOf(dispatched, startedAtMs));
-  await report(dispatched);
+  const packages = await report(dispatched);
+  const gallery = gallerySize > 0 ? await hangGallery(packages, pages) : null;
+  if (gallery !== null) say(gallery);
   return isStaying ? await stay(up, stop.signal) : 0;
 }
 
@@ -127,7 +131,7 @@ async function speedOf({ documentIds, packageIds, index }: Dispatched, sinceMs: 
   return speedLine(ended.length, Math.max(lastMs - firstMs, 1), latencies);
 }
 
-async function report({ packageIds }: Dispatched): Promise<void> {
+async function report({ packageIds }: Dispatched): Promise<Package[]> {
   const packages = await packagesOf(packageIds);
   say('');
   for (const line of packageTable(packages)) say(line);
@@ -137,4 +141,5 @@ async function report({ packageIds }: Dispatched): Promise<void> {
     for (const reason of unreadable) say(`  ${reason}`);
   }
   say(`\nopen ${indexFile}`);
+  return packages;
 }

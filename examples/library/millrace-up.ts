@@ -24,24 +24,32 @@ export class MillraceUp implements AsyncDisposable {
    * Resolves once its worker runs. On the usual port, or where that is taken on any that is free.
    *
    * @param command the file of the command line
+   * @param pages host and port of what its browser lane takes pictures of; null: it has none
    */
-  static async start(command: string, say: (text: string) => void): Promise<MillraceUp> {
+  static async start(
+    command: string,
+    { say, pages }: { readonly say: (text: string) => void; readonly pages: string | null },
+  ): Promise<MillraceUp> {
     const wanted = Number(process.env['HUB_PORT'] ?? usualPort);
     if (await isFree(wanted)) {
-      const up = await MillraceUp.#try(command, wanted);
+      const up = await MillraceUp.#try(command, wanted, pages);
       // Somebody may have taken it just now.
       if (up !== null || (await isFree(wanted))) return up ?? failed();
     }
     say(`port ${wanted} is taken, so the hub takes one that is free`);
-    return (await MillraceUp.#try(command, 0)) ?? failed();
+    return (await MillraceUp.#try(command, 0, pages)) ?? failed();
   }
 
   /** Null: it ended before it was up; what it had to say stands on stderr. */
-  static async #try(command: string, port: number): Promise<MillraceUp | null> {
+  static async #try(command: string, port: number, pages: string | null): Promise<MillraceUp | null> {
     const args = ['up', '--config', config, '--port', String(port), '--log-level', 'warn'];
     const child = spawn(process.execPath, [command, ...args], {
       // By the channel it hears when this process is gone, however that ended.
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env:
+        pages === null
+          ? process.env
+          : { MILLRACE_BROWSER_LANES: '1', ...process.env, BROWSER_PRIVATE_TARGETS: pages },
     });
     const ended = new Promise<number>((resolve) => {
       child.once('error', () => resolve(1));

@@ -4,11 +4,13 @@
  */
 import { defineConfig } from 'millrace';
 import { jobs } from './library.js';
-import { database, stateFolder } from './places.js';
+import { database, filesFolder, stateFolder } from './places.js';
 
 export default defineConfig({
   database,
   jobs,
+  queue: 'default,gallery',
+  files: filesFolder,
   heartbeat: '1s',
   staleTimeout: '3s',
   stateDir: stateFolder,

@@ -12,8 +12,15 @@ export const packagesFolder: string = resolve(process.env['LIBRARY_PACKAGES'] ??
 export const deskFolder: string = join(outputFolder, 'desk');
 export const pagesFolder: string = join(outputFolder, 'pages');
 export const indexFile: string = join(outputFolder, 'index.html');
+/** Pictures of documents. */
+export const galleryFolder: string = join(outputFolder, 'gallery');
+export const galleryFile: string = join(outputFolder, 'gallery.html');
+/** Of how many documents a picture is taken. */
+export const gallerySize: number = Number(process.env['LIBRARY_GALLERY'] ?? 12);
 /** Where the worker keeps its id. */
 export const stateFolder: string = join(outputFolder, 'state');
+/** Where files of jobs are kept. */
+export const filesFolder: string = join(stateFolder, 'files');
 export const database = `sqlite:${join(outputFolder, 'library.db')}`;
 
 function nearestPackages(from: string): string {

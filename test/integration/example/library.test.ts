@@ -38,7 +38,7 @@ class Library implements AsyncDisposable {
     ended: Promise<Run>;
   } {
     const child = spawn(process.execPath, [start], {
-      env: { ...process.env, LIBRARY_OUTPUT: this.output, ...env },
+      env: { ...process.env, LIBRARY_OUTPUT: this.output, LIBRARY_GALLERY: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: deadlineMs,
       killSignal: 'SIGKILL',
@@ -195,8 +195,13 @@ describe('[sqlite] the library', { timeout: 240_000 }, () => {
 
   test('it runs on what is really installed', async () => {
     await using library = new Library();
-    const { code, text } = await library.run({});
+    const { code, text } = await library.run({ LIBRARY_GALLERY: '3' });
     expect(code, text).toBe(0);
+    expect(text).toMatch(/pictures of the 3 longest documents \(3 taken in/);
+    const pictures = readdirSync(join(library.output, 'gallery'));
+    expect(pictures.length).toBe(3);
+    for (const picture of pictures)
+      expect((await readFile(join(library.output, 'gallery', picture))).subarray(8, 12).toString()).toBe('WEBP');
     const { completed, buried, open } = await library.look();
     expect({ buried, open }).toEqual({ buried: 2, open: 0 });
     expect(completed).toBeGreaterThan(100);
