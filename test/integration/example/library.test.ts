@@ -201,7 +201,9 @@ describe('[sqlite] the library', { timeout: 240_000 }, () => {
     const pictures = readdirSync(join(library.output, 'gallery'));
     expect(pictures.length).toBe(3);
     for (const picture of pictures)
-      expect((await readFile(join(library.output, 'gallery', picture))).subarray(8, 12).toString()).toBe('WEBP');
+      expect((await readFile(join(library.output, 'gallery', picture))).subarray(8, 12).toString()).toBe(
+        'WEBP',
+      );
     const { completed, buried, open } = await library.look();
     expect({ buried, open }).toEqual({ buried: 2, open: 0 });
     expect(completed).toBeGreaterThan(100);
