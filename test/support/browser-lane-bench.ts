@@ -22,25 +22,29 @@ type Handler = (members: BrowserMembers, attempt: Attempt) => Promise<unknown>;
 export interface BrowserBenchOptions
   extends Pick<BrowserLaneOptions, 'ping' | 'drawLimits' | 'pageTimes' | 'memoryLimits'> {
   readonly number?: number;
+  /** @default the headless shell */
+  readonly chrome?: (typeof chromes)[number];
 }
 
 /** One real browser lane with a Chrome of its own; its handlers are those of the test. */
 export class BrowserLaneBench implements AsyncDisposable {
   readonly said: string[] = [];
   readonly steps: LaneStepTaken[] = [];
+  /** Called with each change of state. */
+  onChange: () => void = () => undefined;
   readonly lane: BrowserLane;
   readonly root = tempDir('browser-lane');
   readonly #handlers = new Map<Attempt, Handler>();
 
   constructor(options: BrowserBenchOptions = {}) {
-    const { number = 1 } = options;
+    const { number = 1, chrome: kind = chromes[0] as (typeof chromes)[number] } = options;
     const ports = this.#ports();
     const folders = new LaneFolders({ logger: ports.logger, size: number, root: this.root.path, retryMs: 0 });
     const guard = new GuardProxy({
       policy: new TargetPolicy({ privateTargets: PrivateTargets.parse('all') as PrivateTargets }),
     });
     const spawn = async () => {
-      const found = await (chromes[0] as (typeof chromes)[number]).find();
+      const found = await kind.find();
       const chrome = {
         ...found,
         product: 'Chrome',
@@ -113,7 +117,7 @@ export class BrowserLaneBench implements AsyncDisposable {
       killGraceMs: 400,
       logger: { debug: say, info: say, warn: say, error: say },
       random: () => 0,
-      onChange: () => undefined,
+      onChange: () => this.onChange(),
       onStep: (taken: LaneStepTaken) => void this.steps.push(taken),
     } as unknown as LanePorts;
   }

@@ -15,7 +15,9 @@ const ofMachine: FoundChrome = {
   libraries: null,
 };
 
-/** Those that tests run with, by name; the machine's own where it has one. */
+const given = process.env['CHROME_PATH'] ?? '';
+
+/** Those that tests run with, by name; the machine's own where it has one, and one that CHROME_PATH names. */
 export const chromes: readonly { readonly name: string; readonly find: () => Promise<FoundChrome> }[] = [
   {
     name: 'headless shell of npm',
@@ -27,6 +29,14 @@ export const chromes: readonly { readonly name: string; readonly find: () => Pro
   },
   ...(existsSync(ofMachine.executable)
     ? [{ name: 'Chromium of the machine', find: () => Promise.resolve(ofMachine) }]
+    : []),
+  ...(existsSync(given) && given !== ofMachine.executable
+    ? [
+        {
+          name: 'Chrome of CHROME_PATH',
+          find: () => Promise.resolve({ executable: given, source: 'CHROME_PATH', libraries: null } as const),
+        },
+      ]
     : []),
 ];
 

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { BrowserMembers } from '../../../src/client/browser-job.js';
 import type { LaneEnding } from '../../../src/worker/lanes/lane.js';
 import { type BrowserBenchOptions, BrowserLaneBench } from '../../support/browser-lane-bench.js';
+import { chromes } from '../../support/chrome.js';
 import { membersOfGroups } from '../../support/process-groups.js';
 import { waitFor } from '../../support/wait-for.js';
 
@@ -30,8 +31,10 @@ function renderersOf(chrome: number): number[] {
 }
 
 /** A lane with a job that goes on all the while, in a Chrome beside the one that something happens to. */
-async function besides(): Promise<AsyncDisposable & { unnoticed(): Promise<void> }> {
-  const bench = await new BrowserLaneBench(soon).started();
+async function besides(
+  chrome: (typeof chromes)[number],
+): Promise<AsyncDisposable & { unnoticed(): Promise<void> }> {
+  const bench = await new BrowserLaneBench({ ...soon, chrome }).started();
   const { pid } = bench;
   let isOver = false;
   const ending = bench.run(async ({ tab }) => {
@@ -61,162 +64,178 @@ async function timed(run: Promise<LaneEnding>): Promise<{ ending: LaneEnding; to
 
 const stepsOf = ({ steps }: BrowserLaneBench): string[] => steps.map(({ step }) => step);
 
-test(
-  'a Chrome that stands still is found by its pings, killed and replaced; beside it nothing is noticed',
-  wait,
-  async () => {
-    await using other = await besides();
-    await using bench = await new BrowserLaneBench(soon).started();
+describe.each(chromes)('a browser lane, $name:', (chrome) => {
+  test(
+    'a Chrome that stands still is found by its pings, killed and replaced; beside it nothing is noticed',
+    wait,
+    async () => {
+      await using other = await besides(chrome);
+      await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+      const { pid } = bench;
+      const { ending, tookMs } = await timed(
+        bench.run(async (members) => {
+          process.kill(pid, 'SIGSTOP');
+          return await stuck(members);
+        }),
+      );
+      expect(ending).toMatchObject({
+        kind: 'died',
+        reason: expect.stringContaining('did not answer 2 pings'),
+      });
+      // A wait and two deadlines, and what a busy machine adds.
+      expect(tookMs).toBeLessThan(8_000);
+      await bench.idle();
+      expect(stepsOf(bench)).toEqual(['restart']);
+      expect(membersOfGroups([pid])).toEqual([]);
+      await other.unnoticed();
+    },
+  );
+
+  test(
+    'a page whose process stands still is ended alone; its Chrome and other lanes go on',
+    wait,
+    async () => {
+      await using other = await besides(chrome);
+      await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+      const { pid } = bench;
+      const { ending, tookMs } = await timed(
+        bench.run(async (members) => {
+          for (const renderer of renderersOf(pid)) process.kill(renderer, 'SIGSTOP');
+          return await stuck(members);
+        }),
+      );
+      expect(ending).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
+      expect(JSON.stringify(ending)).toContain('crashed');
+      expect(tookMs).toBeLessThan(10_000);
+      expect(stepsOf(bench)).toEqual(['kill-pages', 'dispose-context']);
+      expect(bench.steps[0]).toMatchObject({
+        kind: 'browser',
+        lane: 1,
+        helped: true,
+        reason: 'its page no longer answered and was ended',
+        jobId: expect.any(String),
+        tookMs: expect.any(Number),
+      });
+      expect(bench.said).toContainEqual(expect.stringMatching(/^lane 1: kill-pages \(.+\) took /));
+      expect(bench.lane.snapshot()).toMatchObject({ pid, restarts: 0, state: 'idle' });
+      expect(await bench.run(({ tab }) => tab.evaluate('6 * 7'))).toMatchObject({
+        settlement: { result: '42' },
+      });
+      await other.unnoticed();
+    },
+  );
+
+  test(
+    'a page whose process is killed costs its attempt, and the second crash its Chrome',
+    wait,
+    async () => {
+      await using other = await besides(chrome);
+      await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+      const { pid } = bench;
+      const crash = (): Promise<LaneEnding> =>
+        bench.run(async (members) => {
+          for (const renderer of renderersOf(pid)) process.kill(renderer, 'SIGKILL');
+          return await stuck(members);
+        });
+      const first = await timed(crash());
+      expect(first.ending).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
+      expect(first.tookMs).toBeLessThan(5_000);
+      expect(bench.lane.snapshot()).toMatchObject({ pid, restarts: 0 });
+      expect(await crash()).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
+      await waitFor(() => bench.pid > 0 && bench.pid !== pid, { describe: 'another Chrome' });
+      await bench.idle();
+      expect(stepsOf(bench)).toEqual(['dispose-context', 'dispose-context', 'restart']);
+      await other.unnoticed();
+    },
+  );
+
+  test('a page that spins is called busy in time, and stopped with its job', wait, async () => {
+    await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+    const { pid } = bench;
+    const spinning = bench.begin(({ tab }) => tab.evaluate('while (true);', { timeout: '60s' }));
+    await waitFor(() => bench.lane.snapshot().note === 'its page is busy', { describe: 'a note' });
+    spinning.attempt.abort('timed-out', 0);
+    bench.lane.abort(spinning.attempt);
+    const { tookMs } = await timed(spinning.ending);
+    expect(tookMs).toBeLessThan(5_000);
+    await waitFor(() => stepsOf(bench).includes('dispose-context'), { describe: 'its context to be gone' });
+    expect(bench.pid).toBe(pid);
+    expect(bench.lane.snapshot()).toMatchObject({ state: 'idle', restarts: 0, note: null });
+  });
+
+  test('a page that eats memory is ended alone, and the next job finds a small Chrome', wait, async () => {
+    await using other = await besides(chrome);
+    await using bench = await new BrowserLaneBench({
+      ...soon,
+      chrome,
+      memoryLimits: {
+        rendererBytes: 400 * megabyte,
+        chromeBytes: 2_000 * megabyte,
+        growthBytesPerSecond: 2_000 * megabyte,
+      },
+    }).started();
+    const { pid } = bench;
+    const { ending } = await timed(
+      bench.run(({ tab }) =>
+        tab.evaluate(
+          'window.waiting = new Promise(() => { window.kept = []; setInterval(() => kept.push(new Uint8Array(2e7).fill(1)), 100); })',
+          { timeout: '60s' },
+        ),
+      ),
+    );
+    expect(ending).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
+    expect(bench.steps[0]).toMatchObject({
+      step: 'kill-pages',
+      reason: expect.stringMatching(/its page was ended: it used \d+ MB of memory/),
+    });
+    expect(bench.pid).toBe(pid);
+    const usage = await bench.run(({ tab }) => tab.evaluate('6 * 7'));
+    expect(usage).toMatchObject({ settlement: { result: '42' } });
+    await other.unnoticed();
+  });
+
+  test('a page that keeps asking, and asks to stay, holds up nobody', wait, async () => {
+    await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
     const { pid } = bench;
     const { ending, tookMs } = await timed(
-      bench.run(async (members) => {
-        process.kill(pid, 'SIGSTOP');
-        return await stuck(members);
+      bench.run(async ({ tab, cdp }) => {
+        await cdp.send('Runtime.evaluate', {
+          expression: 'onbeforeunload = (event) => { event.preventDefault(); return "stay"; }; 1',
+          userGesture: true,
+        });
+        const asked = await tab.evaluate<number>(
+          '(() => { let asked = 0; for (; asked < 30; asked += 1) alert(asked); return asked; })()',
+          { timeout: '30s' },
+        );
+        await tab.goto('data:text/html,<title>Left</title>');
+        return [asked, await tab.title()];
       }),
     );
-    expect(ending).toMatchObject({ kind: 'died', reason: expect.stringContaining('did not answer 2 pings') });
-    // A wait and two deadlines, and what a busy machine adds.
-    expect(tookMs).toBeLessThan(8_000);
+    expect(ending).toMatchObject({ settlement: { kind: 'completed', result: '[30,"Left"]' } });
+    // Ten are the handler's to answer, for a fifth of a second each.
+    expect(tookMs).toBeLessThan(15_000);
+    expect(bench.lane.snapshot()).toMatchObject({ pid, restarts: 0, state: 'idle' });
+  });
+
+  test('a Chrome that ends again and again puts its lane in quarantine, until it is well', wait, async () => {
+    await using other = await besides(chrome);
+    await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+    const killed = new Set<number>();
+    const isLost = (): boolean => bench.lane.state === 'quarantined';
+    for (let count = 0; count < 3; count += 1) {
+      await waitFor(() => bench.pid > 0 && !killed.has(bench.pid), { describe: 'another Chrome' });
+      expect(isLost()).toBe(false);
+      killed.add(bench.pid);
+      process.kill(bench.pid, 'SIGKILL');
+    }
+    await waitFor(isLost, { describe: 'quarantine' });
+    expect(stepsOf(bench)).toEqual(['restart', 'restart', 'quarantine']);
+    expect(bench.lane.snapshot().note).toMatch(/3 times in a row/);
+    expect(await bench.run(() => Promise.resolve())).toMatchObject({ kind: 'refused' });
     await bench.idle();
-    expect(stepsOf(bench)).toEqual(['restart']);
-    expect(membersOfGroups([pid])).toEqual([]);
+    expect(bench.said).toContain('lane 1: well again');
+    expect(bench.lane.snapshot().note).toBeNull();
+    expect(membersOfGroups(killed)).toEqual([]);
     await other.unnoticed();
-  },
-);
-
-test('a page whose process stands still is ended alone; its Chrome and other lanes go on', wait, async () => {
-  await using other = await besides();
-  await using bench = await new BrowserLaneBench(soon).started();
-  const { pid } = bench;
-  const { ending, tookMs } = await timed(
-    bench.run(async (members) => {
-      for (const renderer of renderersOf(pid)) process.kill(renderer, 'SIGSTOP');
-      return await stuck(members);
-    }),
-  );
-  expect(ending).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
-  expect(JSON.stringify(ending)).toContain('crashed');
-  expect(tookMs).toBeLessThan(10_000);
-  expect(stepsOf(bench)).toEqual(['kill-pages', 'dispose-context']);
-  expect(bench.steps[0]).toMatchObject({
-    kind: 'browser',
-    lane: 1,
-    helped: true,
-    reason: 'its page no longer answered and was ended',
-    jobId: expect.any(String),
-    tookMs: expect.any(Number),
   });
-  expect(bench.said).toContainEqual(expect.stringMatching(/^lane 1: kill-pages \(.+\) took /));
-  expect(bench.lane.snapshot()).toMatchObject({ pid, restarts: 0, state: 'idle' });
-  expect(await bench.run(({ tab }) => tab.evaluate('6 * 7'))).toMatchObject({ settlement: { result: '42' } });
-  await other.unnoticed();
-});
-
-test('a page whose process is killed costs its attempt, and the second crash its Chrome', wait, async () => {
-  await using other = await besides();
-  await using bench = await new BrowserLaneBench(soon).started();
-  const { pid } = bench;
-  const crash = (): Promise<LaneEnding> =>
-    bench.run(async (members) => {
-      for (const renderer of renderersOf(pid)) process.kill(renderer, 'SIGKILL');
-      return await stuck(members);
-    });
-  const first = await timed(crash());
-  expect(first.ending).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
-  expect(first.tookMs).toBeLessThan(5_000);
-  expect(bench.lane.snapshot()).toMatchObject({ pid, restarts: 0 });
-  expect(await crash()).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
-  await waitFor(() => bench.pid > 0 && bench.pid !== pid, { describe: 'another Chrome' });
-  await bench.idle();
-  expect(stepsOf(bench)).toEqual(['dispose-context', 'dispose-context', 'restart']);
-  await other.unnoticed();
-});
-
-test('a page that spins is called busy in time, and stopped with its job', wait, async () => {
-  await using bench = await new BrowserLaneBench(soon).started();
-  const { pid } = bench;
-  const spinning = bench.begin(({ tab }) => tab.evaluate('while (true);', { timeout: '60s' }));
-  await waitFor(() => bench.lane.snapshot().note === 'its page is busy', { describe: 'a note' });
-  spinning.attempt.abort('timed-out', 0);
-  bench.lane.abort(spinning.attempt);
-  const { tookMs } = await timed(spinning.ending);
-  expect(tookMs).toBeLessThan(5_000);
-  await waitFor(() => stepsOf(bench).includes('dispose-context'), { describe: 'its context to be gone' });
-  expect(bench.pid).toBe(pid);
-  expect(bench.lane.snapshot()).toMatchObject({ state: 'idle', restarts: 0, note: null });
-});
-
-test('a page that eats memory is ended alone, and the next job finds a small Chrome', wait, async () => {
-  await using other = await besides();
-  await using bench = await new BrowserLaneBench({
-    ...soon,
-    memoryLimits: {
-      rendererBytes: 400 * megabyte,
-      chromeBytes: 2_000 * megabyte,
-      growthBytesPerSecond: 2_000 * megabyte,
-    },
-  }).started();
-  const { pid } = bench;
-  const { ending } = await timed(
-    bench.run(({ tab }) =>
-      tab.evaluate(
-        'window.waiting = new Promise(() => { window.kept = []; setInterval(() => kept.push(new Uint8Array(2e7).fill(1)), 100); })',
-        { timeout: '60s' },
-      ),
-    ),
-  );
-  expect(ending).toMatchObject({ kind: 'settled', settlement: { kind: 'retry' } });
-  expect(bench.steps[0]).toMatchObject({
-    step: 'kill-pages',
-    reason: expect.stringMatching(/its page was ended: it used \d+ MB of memory/),
-  });
-  expect(bench.pid).toBe(pid);
-  const usage = await bench.run(({ tab }) => tab.evaluate('6 * 7'));
-  expect(usage).toMatchObject({ settlement: { result: '42' } });
-  await other.unnoticed();
-});
-
-test('a page that keeps asking, and asks to stay, holds up nobody', wait, async () => {
-  await using bench = await new BrowserLaneBench(soon).started();
-  const { pid } = bench;
-  const { ending, tookMs } = await timed(
-    bench.run(async ({ tab, cdp }) => {
-      await cdp.send('Runtime.evaluate', {
-        expression: 'onbeforeunload = (event) => { event.preventDefault(); return "stay"; }; 1',
-        userGesture: true,
-      });
-      const asked = await tab.evaluate<number>(
-        '(() => { let asked = 0; for (; asked < 30; asked += 1) alert(asked); return asked; })()',
-        { timeout: '30s' },
-      );
-      await tab.goto('data:text/html,<title>Left</title>');
-      return [asked, await tab.title()];
-    }),
-  );
-  expect(ending).toMatchObject({ settlement: { kind: 'completed', result: '[30,"Left"]' } });
-  // Ten are the handler's to answer, for a fifth of a second each.
-  expect(tookMs).toBeLessThan(15_000);
-  expect(bench.lane.snapshot()).toMatchObject({ pid, restarts: 0, state: 'idle' });
-});
-
-test('a Chrome that ends again and again puts its lane in quarantine, until it is well', wait, async () => {
-  await using other = await besides();
-  await using bench = await new BrowserLaneBench(soon).started();
-  const killed = new Set<number>();
-  const isLost = (): boolean => bench.lane.state === 'quarantined';
-  for (let count = 0; count < 3; count += 1) {
-    await waitFor(() => bench.pid > 0 && !killed.has(bench.pid), { describe: 'another Chrome' });
-    expect(isLost()).toBe(false);
-    killed.add(bench.pid);
-    process.kill(bench.pid, 'SIGKILL');
-  }
-  await waitFor(isLost, { describe: 'quarantine' });
-  expect(stepsOf(bench)).toEqual(['restart', 'restart', 'quarantine']);
-  expect(bench.lane.snapshot().note).toMatch(/3 times in a row/);
-  expect(await bench.run(() => Promise.resolve())).toMatchObject({ kind: 'refused' });
-  await bench.idle();
-  expect(bench.said).toContain('lane 1: well again');
-  expect(bench.lane.snapshot().note).toBeNull();
-  expect(membersOfGroups(killed)).toEqual([]);
-  await other.unnoticed();
 });
