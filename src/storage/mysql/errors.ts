@@ -70,8 +70,14 @@ export function endsConnection(error: MillraceError): boolean {
   return (
     error.code === 'connection-lost' ||
     error.code === 'deadline-exceeded' ||
-    error.code === 'database-unreachable'
+    error.code === 'database-unreachable' ||
+    isWithoutTables(error)
   );
+}
+
+/** They were dropped, and may be made anew: a new connection remembers nothing of the old ones. */
+function isWithoutTables({ code }: MillraceError): boolean {
+  return code === 'schema-missing' || code === 'database-not-found';
 }
 
 /** Another transaction was in the way; the same work can be tried again at once. */

@@ -58,6 +58,10 @@ export class BoundedClaims {
     this.#claims = claims;
     this.#queries = boundedClaimQueries(context.schema);
     this.#book = new LineBook(context.connection, lineQueries(context.schema), context.offsetMs);
+    context.connection.onOpen(() => {
+      this.#book.forget();
+      this.forget();
+    });
   }
 
   /** What is known of waiting lines may be wrong by now. */

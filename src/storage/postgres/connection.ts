@@ -41,10 +41,16 @@ export class Connection implements Executor {
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #closed = false;
+  readonly #onOpen: (() => void)[] = [];
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#prepare = options.prepare;
+  }
+
+  /** Called with each new session: what is remembered of the tables may be of others, which had these names before. */
+  onOpen(listener: () => void): void {
+    this.#onOpen.push(listener);
   }
 
   /** A pooler without sessions stands before the server, as told or as found. */
@@ -213,6 +219,7 @@ export class Connection implements Executor {
       client.pg.on('error', forget);
       client.pg.on('end', forget);
       this.#client = client;
+      for (const forget of this.#onOpen) forget();
       return client;
     } catch (cause) {
       if (this.#prepare && speaksOfPooler(cause)) {

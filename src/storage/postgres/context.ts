@@ -3,7 +3,7 @@ import type { Connection } from './connection.js';
 import type { Schema } from './statement.js';
 
 /** What of a connection the areas use. A transaction of the user's gives the same (`within.ts`). */
-export type Session = Pick<Connection, 'run' | 'transaction' | 'isPooled' | 'close'>;
+export type Session = Pick<Connection, 'run' | 'transaction' | 'isPooled' | 'onOpen' | 'close'>;
 
 /** In place of a queue's name where it may be any: room under a limit is for whoever waits, wherever that is. */
 export const anyQueue = '';

@@ -37,13 +37,21 @@ export class Enqueuer {
   #waiting: Call[] = [];
   #isWriting = false;
 
+  /** `registries`: of another one, which sees to it that they are forgotten with each new session. */
   constructor(context: Context, registries?: Registries) {
     this.#context = context;
     this.#queries = enqueueQueries(context.schema);
-    this.registries = registries ?? {
-      kinds: new KindRegistry(context.connection, this.#queries),
-      lines: new LineRegistry(context.connection, lineQueries(context.schema), context.offsetMs),
-    };
+    this.registries = registries ?? this.#ownRegistries(context);
+  }
+
+  #ownRegistries({ connection, schema, offsetMs }: Context): Registries {
+    const kinds = new KindRegistry(connection, this.#queries);
+    const lines = new LineRegistry(connection, lineQueries(schema), offsetMs);
+    connection.onOpen(() => {
+      kinds.forget();
+      lines.forget();
+    });
+    return { kinds, lines };
   }
 
   async enqueue(jobs: readonly NewJob[]): Promise<EnqueueOutcome[]> {

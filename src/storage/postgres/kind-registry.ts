@@ -6,7 +6,7 @@ import type { Executor } from './statement.js';
 /**
  * Which combinations of queue, priority and name exist. A claim goes through the priorities that are registered, so the
  * row is committed before the first job of its kind is. Rows are never deleted, so what was seen once need not be
- * looked up again.
+ * looked up again on the same session.
  */
 export class KindRegistry {
   readonly #executor: Executor;
@@ -17,6 +17,11 @@ export class KindRegistry {
   constructor(executor: Executor, queries: EnqueueQueries) {
     this.#executor = executor;
     this.#queries = queries;
+  }
+
+  /** The tables may be others now. */
+  forget(): void {
+    this.#known.clear();
   }
 
   misses(jobs: readonly NewJob[]): boolean {

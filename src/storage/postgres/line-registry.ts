@@ -36,6 +36,11 @@ export class LineRegistry {
     this.#offsetMs = offsetMs;
   }
 
+  /** The tables may be others now. */
+  forget(): void {
+    this.#known.clear();
+  }
+
   /** The lines of these jobs by their terms, those that are new written. */
   async of(jobs: readonly NewJob[]): Promise<Map<string, Line>> {
     return this.ofTerms(jobs.map(termsOf));

@@ -16,6 +16,10 @@ export class UserSession implements Session {
   readonly #handle: AsyncHandle;
   readonly #schema: string;
 
+  onOpen(): void {
+    // It is theirs, and open already.
+  }
+
   constructor(handle: AsyncHandle, schema: string) {
     this.#handle = handle;
     this.#schema = schema;
