@@ -32,6 +32,7 @@ export const HELP = `Usage: npm run bench -- [options]
   --save          also writes bench/results.jsonl and bench/RESULTS.md
   --peers         other queues and ours instead, taking turns; installs them on demand (--work: ${PEER_WORKS.join(', ')})
   --queue LIST    with --peers, those beside ours: ${PEER_NAMES.join(', ')} (default: all)
+  --browser       browser lanes and other crawlers instead, over a local site; installs them on demand (--save: bench/browser/)
   --gate N        wait at most so many seconds for a quiet machine before each measurement (default 6)
 
 Servers: MILLRACE_BENCH_POSTGRES and MILLRACE_BENCH_MYSQL name them; else those that the tests use. BullMQ runs where
@@ -90,6 +91,9 @@ const PEER_QUICK_SIZES = {
   cutMs: 30_000,
 };
 
+const BROWSER_SIZES = { pages: 200, heavyRounds: 5, kills: 40, freezes: 10, memoryJobs: 500 };
+const BROWSER_QUICK_SIZES = { pages: 6, heavyRounds: 1, kills: 2, freezes: 1, memoryJobs: 6 };
+
 const QUICK_SIZES = {
   one: { 'sqlite-full': 20, 'sqlite-normal': 20, postgres: 20, mysql: 20 },
   inFlight: 200,
@@ -128,6 +132,7 @@ export function parseOptions(argv) {
       gate: { type: 'string' },
       queue: { type: 'string' },
       peers: { type: 'boolean', default: false },
+      browser: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       save: { type: 'boolean', default: false },
@@ -136,6 +141,7 @@ export function parseOptions(argv) {
   });
   const { quick, peers } = values;
   if (values.queue !== undefined && !peers) throw new Error('--queue: expected together with --peers');
+  if (values.browser) return browserOptions(values);
   const works = peers ? PEER_WORKS : WORKS;
   const sizes = peers ? [PEER_SIZES, PEER_QUICK_SIZES] : [FULL_SIZES, QUICK_SIZES];
   return {
@@ -150,6 +156,20 @@ export function parseOptions(argv) {
     json: values.json,
     save: values.save,
     help: values.help,
+  };
+}
+
+/** @throws Error with one sentence for what goes with other runs only */
+function browserOptions({ quick, reps, json, save, help, ...others }) {
+  for (const name of ['engine', 'work', 'n', 'queue', 'peers', 'gate'])
+    if (others[name]) throw new Error(`--${name}: expected without --browser`);
+  return {
+    isBrowser: true,
+    isPeers: false,
+    reps: countOf(reps, quick ? 1 : 3, '--reps'),
+    sizes: quick ? BROWSER_QUICK_SIZES : BROWSER_SIZES,
+    isQuick: quick,
+    ...{ json, save, help },
   };
 }
 

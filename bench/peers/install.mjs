@@ -12,11 +12,14 @@ const deadlineMs = 300_000;
  *
  * @throws Error with one sentence where they can't be had
  */
-export async function installPeers(tell, { folder = here, env = process.env } = {}) {
+export async function installPeers(
+  tell,
+  { folder = here, env = process.env, what = 'the other queues', where = 'bench/peers' } = {},
+) {
   const lock = readFileSync(`${folder}package-lock.json`, 'utf8');
   const installedFile = `${folder}node_modules/.installed-lock.json`;
   if (existsSync(installedFile) && readFileSync(installedFile, 'utf8') === lock) return;
-  tell('installing the other queues into bench/peers/node_modules');
+  tell(`installing ${what} into ${where}/node_modules`);
   const options = [
     'ci',
     '--legacy-peer-deps',
@@ -29,7 +32,7 @@ export async function installPeers(tell, { folder = here, env = process.env } = 
     await promisify(execFile)('npm', options, { cwd: folder, env, timeout: deadlineMs });
   } catch (error) {
     throw new Error(
-      `the other queues could not be installed: "npm ${options.join(' ')}" in bench/peers failed. It needs a package registry that can be reached; without --peers the benchmark needs none. npm said: ${lastLines(error)}`,
+      `${what} could not be installed: "npm ${options.join(' ')}" in ${where} failed. It needs a package registry that can be reached; without ${where === 'bench/peers' ? '--peers' : '--browser'} the benchmark needs none. npm said: ${lastLines(error)}`,
     );
   }
   rmSync(`${folder}node_modules/better-sqlite3`, { recursive: true, force: true });
