@@ -70,13 +70,12 @@ export function endsConnection(error: MillraceError): boolean {
   return (
     error.code === 'connection-lost' ||
     error.code === 'deadline-exceeded' ||
-    error.code === 'database-unreachable' ||
-    isWithoutTables(error)
+    error.code === 'database-unreachable'
   );
 }
 
-/** They were dropped, and may be made anew: a new connection remembers nothing of the old ones. */
-function isWithoutTables({ code }: MillraceError): boolean {
+/** The tables were dropped, and may be made anew: nothing that is remembered of them holds. */
+export function isWithoutTables({ code }: MillraceError): boolean {
   return code === 'schema-missing' || code === 'database-not-found';
 }
 

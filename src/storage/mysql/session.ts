@@ -14,7 +14,7 @@ import { formatDuration } from '../../internal/duration.js';
 import { MillraceError } from '../../internal/errors.js';
 import type { Logger } from '../../internal/logger.js';
 import { connectTimeoutMs, type DriverConnection, type Result, type Value } from './driver.js';
-import { endsConnection, isConflict, mapDriverError } from './errors.js';
+import { endsConnection, isConflict, isWithoutTables, mapDriverError } from './errors.js';
 import { join, type Sql, sql } from './sql.js';
 
 export interface SessionOptions {
@@ -26,6 +26,8 @@ export interface SessionOptions {
   readonly several: boolean;
   readonly statementTimeoutMs: number;
   readonly logger: Logger;
+  /** The tables are not there (any more). */
+  readonly onMissing: () => void;
 }
 
 /** A transaction that is under way. */
@@ -218,6 +220,7 @@ export class Session {
       return await Promise.race([work(driver), tooLate]);
     } catch (thrown) {
       const error = mapDriverError(thrown, turn.doing);
+      if (isWithoutTables(error)) this.#options.onMissing();
       if (endsConnection(error) || driver.isBroken) this.#drop(error);
       throw driver.isBroken && error.code === 'query-failed' ? lost(turn.doing, error) : error;
     } finally {

@@ -477,21 +477,21 @@ export class MysqlStorage implements Storage {
     };
   }
 
-  /** `onConnect`: the tables may have been made anew while there was no connection. */
+  /** `forget`: the tables may have been made anew while there was no connection, or while they were missed. */
   #session(
     name: string,
     several: boolean,
-    onConnect: () => void,
+    forget: () => void,
     statementTimeoutMs = this.#options.statementTimeoutMs,
   ): Session {
     const { address, logger } = this.#options;
     const connect = async (timeoutMs: number): Promise<DriverConnection> => {
       const opened = await openConnection({ address, several, statementTimeoutMs, timeoutMs });
       this.#server = opened.server;
-      onConnect();
+      forget();
       return opened.driver;
     };
-    return new Session({ name, connect, several, statementTimeoutMs, logger });
+    return new Session({ name, connect, several, statementTimeoutMs, logger, onMissing: forget });
   }
 
   #schemaOptions() {

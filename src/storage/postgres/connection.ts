@@ -48,7 +48,7 @@ export class Connection implements Executor {
     this.#prepare = options.prepare;
   }
 
-  /** Called with each new session: what is remembered of the tables may be of others, which had these names before. */
+  /** Called with each new session, and when tables are missed: what is remembered may be of others that had these names. */
   onOpen(listener: () => void): void {
     this.#onOpen.push(listener);
   }
@@ -188,6 +188,7 @@ export class Connection implements Executor {
       return again;
     }
     const error = fromDriver(cause, doing);
+    if (error.code === 'schema-missing') for (const forget of this.#onOpen) forget();
     if (endsConnection(error)) this.#drop(client);
     return error;
   }

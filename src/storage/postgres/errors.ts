@@ -73,10 +73,7 @@ export function endsConnection(error: MillraceError): boolean {
     error.code === 'database-unreachable' ||
     error.code === 'deadline-exceeded' ||
     // After a failover the old primary is read-only; the next connection may find the new one.
-    error.code === 'database-read-only' ||
-    // The tables were dropped, and may be made anew: a new connection remembers nothing of the old ones.
-    error.code === 'schema-missing' ||
-    error.code === 'database-not-found'
+    error.code === 'database-read-only'
   );
 }
 
