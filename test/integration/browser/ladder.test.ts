@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import type { BrowserMembers } from '../../../src/client/browser-job.js';
+import { pageTimes } from '../../../src/core/browser-lane-rules.js';
 import type { LaneEnding } from '../../../src/worker/lanes/lane.js';
-import { type BrowserBenchOptions, BrowserLaneBench } from '../../support/browser-lane-bench.js';
+import { BrowserLaneBench } from '../../support/browser-lane-bench.js';
 import { chromes } from '../../support/chrome.js';
 import { membersOfGroups } from '../../support/process-groups.js';
 import { waitFor } from '../../support/wait-for.js';
@@ -10,11 +11,11 @@ import { waitFor } from '../../support/wait-for.js';
 /** Each starts a Chrome or two, which takes seconds where a machine is busy. */
 const wait = { timeout: 90_000 };
 const megabyte = 1024 ** 2;
-/** As in production, only sooner. */
-const soon: BrowserBenchOptions = {
+/** As in production, only sooner; only where it is what a test is about: a busy machine is slow to answer as well. */
+const soon = {
   ping: { everyMs: 200, deadlineMs: 1_000 },
-  pageTimes: { everyMs: 200, busyMs: 1_000, deadMs: 1_000, dialogMs: 200 },
-};
+  page: { everyMs: 200, busyMs: 1_000, deadMs: 2_000, dialogMs: 1_000 },
+} as const;
 const stuck = async ({ tab }: BrowserMembers): Promise<unknown> =>
   await tab.evaluate('new Promise(() => {})');
 
@@ -34,7 +35,7 @@ function renderersOf(chrome: number): number[] {
 async function besides(
   chrome: (typeof chromes)[number],
 ): Promise<AsyncDisposable & { unnoticed(): Promise<void> }> {
-  const bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+  const bench = await new BrowserLaneBench({ chrome }).started();
   const { pid } = bench;
   let isOver = false;
   const ending = bench.run(async ({ tab }) => {
@@ -70,7 +71,7 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
     wait,
     async () => {
       await using other = await besides(chrome);
-      await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+      await using bench = await new BrowserLaneBench({ ping: soon.ping, chrome }).started();
       const { pid } = bench;
       const { ending, tookMs } = await timed(
         bench.run(async (members) => {
@@ -96,7 +97,7 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
     wait,
     async () => {
       await using other = await besides(chrome);
-      await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+      await using bench = await new BrowserLaneBench({ pageTimes: soon.page, chrome }).started();
       const { pid } = bench;
       const { ending, tookMs } = await timed(
         bench.run(async (members) => {
@@ -130,7 +131,7 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
     wait,
     async () => {
       await using other = await besides(chrome);
-      await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+      await using bench = await new BrowserLaneBench({ chrome }).started();
       const { pid } = bench;
       const crash = (): Promise<LaneEnding> =>
         bench.run(async (members) => {
@@ -150,7 +151,10 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
   );
 
   test('a page that spins is called busy in time, and stopped with its job', wait, async () => {
-    await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+    await using bench = await new BrowserLaneBench({
+      pageTimes: { ...soon.page, deadMs: 10_000 },
+      chrome,
+    }).started();
     const { pid } = bench;
     const spinning = bench.begin(({ tab }) => tab.evaluate('while (true);', { timeout: '60s' }));
     await waitFor(() => bench.lane.snapshot().note === 'its page is busy', { describe: 'a note' });
@@ -166,7 +170,6 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
   test('a page that eats memory is ended alone, and the next job finds a small Chrome', wait, async () => {
     await using other = await besides(chrome);
     await using bench = await new BrowserLaneBench({
-      ...soon,
       chrome,
       memoryLimits: {
         rendererBytes: 400 * megabyte,
@@ -195,7 +198,10 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
   });
 
   test('a page that keeps asking, and asks to stay, holds up nobody', wait, async () => {
-    await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+    await using bench = await new BrowserLaneBench({
+      pageTimes: { ...pageTimes, dialogMs: 200 },
+      chrome,
+    }).started();
     const { pid } = bench;
     const { ending, tookMs } = await timed(
       bench.run(async ({ tab, cdp }) => {
@@ -219,7 +225,7 @@ describe.each(chromes)('a browser lane, $name:', (chrome) => {
 
   test('a Chrome that ends again and again puts its lane in quarantine, until it is well', wait, async () => {
     await using other = await besides(chrome);
-    await using bench = await new BrowserLaneBench({ ...soon, chrome }).started();
+    await using bench = await new BrowserLaneBench({ chrome }).started();
     const killed = new Set<number>();
     const isLost = (): boolean => bench.lane.state === 'quarantined';
     for (let count = 0; count < 3; count += 1) {
