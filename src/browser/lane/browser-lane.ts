@@ -82,6 +82,7 @@ interface Running {
   note: string | null;
   /** What went wrong with its page; null: nothing. */
   trouble: string | null;
+  hasCrashed: boolean;
 }
 
 export class BrowserLane implements Lane, DiskUser {
@@ -176,6 +177,7 @@ export class BrowserLane implements Lane, DiskUser {
       grace: null,
       note: null,
       trouble: null,
+      hasCrashed: false,
     };
     this.#running = running;
     this.#options.ports.onChange();
@@ -293,7 +295,9 @@ export class BrowserLane implements Lane, DiskUser {
     const guard = new PageGuard(chrome, page, {
       onCrash: () => {
         running.trouble ??= 'its page has crashed';
-        if (this.#life !== null) this.#life.crashes += 1;
+        // What is counted is jobs whose page crashed.
+        if (!running.hasCrashed && this.#life !== null) this.#life.crashes += 1;
+        running.hasCrashed = true;
       },
       onNote: (what) => this.#note(running, what),
       endPages,
