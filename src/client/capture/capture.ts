@@ -6,8 +6,8 @@
  *      │ none in time                └──────────── each: a problem of its own, the rest goes on
  *      └▶ fails, and nothing is kept
  *
- * What is kept is kept at once: a Chrome that dies half-way leaves what was there before, and the result says that it is
- * partial. Once the time of the whole is over, what is left is a problem each.
+ * What is kept is kept at once: where Chrome dies half-way, what was there before is the result, and says that it is
+ * partial. Where nothing was there yet, the capture fails as any work whose Chrome dies. Once the time of the whole is over, what is left is a problem each.
  */
 
 import { withDeadline } from '../../internal/deadline.js';
@@ -53,6 +53,8 @@ class Capture {
   readonly #files: CapturedFile[] = [];
   readonly #startedAtMs: number;
   #assets = 0;
+  /** Why there is no page any more. */
+  #gone: string | null = null;
 
   constructor(options: ResolvedCapture, ports: CapturePorts) {
     this.#options = options;
@@ -180,14 +182,19 @@ class Capture {
       );
   }
 
-  /** A page that is gone ends it all: there is nothing left to be kept. */
+  /** A page that is gone ends it all where nothing was kept of it; else what is left is missing, and told as that. */
   async #attempt(part: Part): Promise<void> {
+    if (this.#gone !== null) {
+      this.#problem(part.name, 'page-crashed', this.#gone);
+      return;
+    }
     try {
       const ms = this.#leftMs;
       await withDeadline(part.run(ms), { ms: ms + marginMs, name: part.name });
     } catch (error) {
       const { message } = describeFailure(error);
-      if (isMillraceError(error) && fatal.has(error.code)) throw error;
+      this.#throwIfOver(error);
+      if (hasErrorCode(error, 'page-crashed')) this.#gone = message;
       this.#problem(part.name, isMillraceError(error) ? error.code : 'internal', message);
       if (hasErrorCode(error, 'deadline-exceeded')) await this.#stopScript();
     }
@@ -200,6 +207,12 @@ class Capture {
     await cdp.send('Runtime.terminateExecution', {}, { timeout: leastMs }).catch(() => undefined);
   }
 
+  #throwIfOver(error: unknown): void {
+    if (!isMillraceError(error)) return;
+    if (fatal.has(error.code)) throw error;
+    if (error.code === 'page-crashed' && this.#files.length === 0) throw error;
+  }
+
   #problem(part: string, code: string, message: string): void {
     this.#problems.push({ part, code, message });
   }
@@ -207,6 +220,8 @@ class Capture {
   async #about({
     url,
   }: TabLanding): Promise<Pick<CaptureResult, 'finalUrl' | 'title' | 'language' | 'meta'>> {
+    const unknown = { finalUrl: url, title: '', language: null, meta: {} };
+    if (this.#gone !== null) return unknown;
     try {
       return await this.#tab.evaluate<Pick<CaptureResult, 'finalUrl' | 'title' | 'language' | 'meta'>>(
         pageAbout,
@@ -223,9 +238,8 @@ class Capture {
   }
 }
 
-/** After these the page is gone, or what was put is no longer ours to put. */
+/** After these nothing more is ours to put. */
 const fatal: ReadonlySet<string> = new Set([
-  'page-crashed',
   'aborted',
   'lease-lost',
   'attempt-timed-out',

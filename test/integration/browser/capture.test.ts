@@ -184,6 +184,22 @@ describe('a page that is captured', () => {
     expect(await captured(dir, '/stays')).toMatchObject({ title: 'bleibt', partial: false });
   });
 
+  test('killed half-way, is what was kept before, and says so', async () => {
+    await using dir = tempDir('capture');
+    const before = noteChromes();
+    const result = await captured(dir, '/', {
+      onProgress: (_done: number, _total: number, phase: string) => {
+        if (phase === 'screenshot') for (const pid of before.left()) process.kill(Number(pid), 'SIGKILL');
+      },
+      pdf: true,
+    });
+    expect(result.partial).toBe(true);
+    expect(result.problems.map(({ part }) => part)).toEqual(['screenshot', 'pdf']);
+    expect(result.problems[1]?.code).toBe('page-crashed');
+    expect(result.files.map(({ name }) => name)).toEqual(['page.html', 'page.txt', 'links.json']);
+    expect(read(dir, 'page.txt')).toContain('Hallo');
+  });
+
   test('ends by its time where its script does not', async () => {
     await using dir = tempDir('capture');
     const startedAt = performance.now();
