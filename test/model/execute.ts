@@ -1,6 +1,7 @@
 import { isMillraceError } from '../../src/internal/errors.js';
 import type { ExpiredLease, JobEdit, TakeBack } from '../../src/storage/settlement.js';
 import type { Storage } from '../../src/storage/storage.js';
+import { type FileOperation, isFileMethod, makeFileCall } from './file-operations.js';
 import { type HubOperation, isHubMethod, makeHubCall } from './hub-operations.js';
 import type { Operation, PlannedEdit, PlannedJob, PlannedTakeBack } from './operation.js';
 
@@ -67,15 +68,18 @@ function call(storage: Storage, operation: Operation, startMs: number): Promise<
       return Promise.resolve();
     default:
       if (isHubOperation(operation)) return makeHubCall(storage, operation);
+      if (isFileOperation(operation)) return makeFileCall(storage, operation);
       return look(storage, operation);
   }
 }
+
+const isFileOperation = (operation: Operation): operation is FileOperation => isFileMethod(operation.method);
 
 const isHubOperation = (operation: Operation): operation is HubOperation => isHubMethod(operation.method);
 
 function look(
   storage: Storage,
-  operation: Exclude<Operation, HubOperation | { method: ChangingMethod }>,
+  operation: Exclude<Operation, HubOperation | FileOperation | { method: ChangingMethod }>,
 ): Promise<unknown> {
   switch (operation.method) {
     case 'jobs':

@@ -2,6 +2,7 @@ import type { ClaimRequest, Lease, PeekRequest, Take } from '../../src/storage/c
 import type { ProfileNote } from '../../src/storage/handler-profile.js';
 import type { WorkerChange, WorkerReport } from '../../src/storage/worker-record.js';
 import { workerReport } from '../support/worker-report.js';
+import { type FileOperation, fileWeights, isFileMethod, nextFileOperation } from './file-operations.js';
 import { planChangeMany, planEdit } from './generate-changes.js';
 import { planSettlements, planTakeBacks } from './generate-endings.js';
 import { planJobs } from './generate-jobs.js';
@@ -61,6 +62,7 @@ const weights: Readonly<Record<Method, number>> = {
   serverUptimeMs: 0.3,
   watch: 0.5,
   ...hubWeights,
+  ...fileWeights,
   advance: 12,
 };
 
@@ -116,6 +118,8 @@ export function nextOperation(random: Random, world: World): Operation {
     default:
       if (isHubMethod(method))
         return nextHubOperation(random, world, { method, report: aReport(random, world) });
+      if (isFileMethod(method))
+        return nextFileOperation(random, world, { method, id: aLeasedId(random, world) });
       return nextLesserOperation(random, world, method);
   }
 }
@@ -123,6 +127,7 @@ export function nextOperation(random: Random, world: World): Operation {
 type LesserMethod = Exclude<
   Method,
   | HubOperation['method']
+  | FileOperation['method']
   | 'enqueue'
   | 'claim'
   | 'settle'

@@ -67,15 +67,12 @@ export function modelSuite({ engine, sequences }: ModelSuiteOptions): void {
       });
 
       test('every method of the seam was met', () => {
-        const missing = [...seamMethods].filter((method) => !calls.has(method) && !ofFiles.has(method));
+        const missing = [...seamMethods].filter((method) => !calls.has(method));
         expect(missing).toEqual([]);
       });
     },
   );
 }
-
-/** Not yet among the random operations: their cases stand in the conformance suite (`files.suite.ts`, `fault-cases.ts`). */
-const ofFiles = new Set(['addFile', 'files', 'file', 'sweepFiles', 'keptContents', 'fileStoreId']);
 
 interface Opened extends AsyncDisposable {
   readonly storage: Storage;

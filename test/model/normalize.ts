@@ -17,6 +17,7 @@ const unordered = new Set([
   'stats',
   'workers',
   'stopRequests',
+  'keptContents',
 ]);
 const durations = new Set(['expiredForMs', 'silentForMs', 'disconnectedForMs', 'dueInMs', 'oldestDueForMs']);
 /** Positions that each engine writes in its own way, and epochs, which start by the clock. */

@@ -7,6 +7,7 @@ import type { JobFilter } from '../../src/storage/job-record.js';
 import type { NewJob } from '../../src/storage/new-job.js';
 import type { JobEdit, Settlement, TakeBack } from '../../src/storage/settlement.js';
 import type { WorkerChange, WorkerReport } from '../../src/storage/worker-record.js';
+import type { FileOperation } from './file-operations.js';
 import type { HubOperation } from './hub-operations.js';
 
 /** A new job whose absolute due time is told from the start of the run. */
@@ -84,6 +85,7 @@ export type Operation =
   | { readonly method: 'limits' | 'queues' }
   | { readonly method: 'releaseBlocked' | 'pausedQueues' | 'workers' | 'now' | 'serverUptimeMs' | 'watch' }
   | HubOperation
+  | FileOperation
   /** Not of the seam: lets time pass. */
   | { readonly method: 'advance'; readonly ms: number };
 

@@ -1,4 +1,5 @@
 import type { Lease } from '../../src/storage/claimed-job.js';
+import type { FileAddition } from '../../src/storage/job-file.js';
 
 export const MINUTE = 60_000;
 /** Time goes on in whole minutes and waits end on half ones: what a run really takes decides nothing. */
@@ -25,6 +26,8 @@ export interface World {
   readonly ids: string[];
   /** Every lease ever given, the newest last. */
   readonly leases: Lease[];
+  /** Every file that was offered. */
+  readonly additions: FileAddition[];
   jobCount: number;
   tokenCount: number;
 }
@@ -49,6 +52,7 @@ export function newWorld(run: string): World {
     tokens: ['t1', 't2', 't3'].map((name) => `${run}-${name}`),
     ids: [],
     leases: [],
+    additions: [],
     jobCount: 0,
     tokenCount: 0,
   };

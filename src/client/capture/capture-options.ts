@@ -201,7 +201,8 @@ export function resolveCapture(value: unknown): ResolvedCapture {
 }
 
 function browserOf({ device = 'desktop', ...given }: Readonly<Record<string, unknown>>): object {
-  const viewport = device === 'desktop' || device === 'phone' ? devices[device] : device;
+  // One that is none has been told of by its form.
+  const viewport = typeof device === 'object' ? device : devices[device === 'phone' ? 'phone' : 'desktop'];
   const others = ofBrowser.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]));
   return { viewport, ...Object.fromEntries(others) };
 }

@@ -212,9 +212,9 @@ describe.each(chromes)('what pages may reach, by $name', ({ find }) => {
       errorText: 'net::ERR_ACCESS_DENIED',
     });
     await expect(members.page.goto('file:///etc/passwd')).rejects.toThrow('ERR_ACCESS_DENIED');
-    expect(await members.page.content()).not.toContain('root:');
-    await members.page.goto('http://public.test/');
-    expect(await members.page.title()).toBe('public');
+    expect(members.page.url()).not.toContain('file:');
+    const opened = await members.page.goto('http://public.test/');
+    expect(opened?.status()).toBe(200);
   });
 });
 

@@ -35,6 +35,27 @@ const wrongInputs: readonly (readonly [string, readonly [string, ...string[]], R
   ['job: a missing argument', ['job'], /missing required argument 'id'/],
   ['job: an id that is none', ['job', 'nope!'], /job id: expected .*got "nope!"/],
   ['files: an id that is none', ['files', 'nope!'], /job id: expected .*got "nope!"/],
+  ['capture: no address', ['capture'], /missing required argument 'url'/],
+  [
+    'capture: half an address',
+    ['capture', 'example.com'],
+    /<url>: expected a whole address .*got "example.com"/,
+  ],
+  [
+    'capture: a misspelt flag',
+    ['capture', 'https://a.b', '--asets'],
+    /unknown option '--asets'\. Did you mean --assets\?/,
+  ],
+  [
+    'capture: a device that is none',
+    ['capture', 'https://a.b', '--device', 'tv'],
+    /option "device": expected 'desktop'/,
+  ],
+  [
+    'capture: a time that is none',
+    ['capture', 'https://a.b', '--timeout', 'soon'],
+    /option "timeout": expected/,
+  ],
   ['why: an id that is none', ['why', 'nope!'], /job id: expected .*got "nope!"/],
   ['status: too many arguments', ['status', 'extra'], /too many arguments/],
   ['status: an address that is none', ['status', '--database', 'x'], /\[database-url-invalid\]/],
