@@ -74,6 +74,7 @@ test('the spellings of hosts in a URL come down to one', () => {
   ];
   expect(hosts.map((url) => bareHost(new URL(url).hostname))).toEqual(hosts.map(() => '127.0.0.1'));
   expect(bareHost('[::1]')).toBe('::1');
+  expect(bareHost('0:0:0:0:0:0:0:1')).toBe('::1');
   expect(bareHost('LocalHost.')).toBe('localhost');
   expect(plainAddress('::ffff:7f00:1')).toBe('127.0.0.1');
   expect(plainAddress('::1')).toBe('::1');

@@ -73,5 +73,6 @@ function carriedIPv4(address: string): string {
 /** The host of a URL or of a request as a bare address or a name: without brackets, without the dot at its end, in small letters. */
 export function bareHost(host: string): string {
   const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+  if (isIPv6(bare) && !bare.includes('%')) return new URL(`http://[${bare}]`).hostname.slice(1, -1);
   return (isIP(bare) === 0 ? bare.replace(/\.$/, '') : bare).toLowerCase();
 }

@@ -17,6 +17,7 @@ import { createServer, isIP, connect as netConnect, type Server, type Socket } f
 import { withDeadline } from '../../internal/deadline.js';
 import { MillraceError } from '../../internal/errors.js';
 import { bareHost } from '../../internal/public-address.js';
+import { monotonicMs } from '../../worker/monotonic.js';
 import { ConnectNotes } from './connect-notes.js';
 import {
   accepted,
@@ -41,13 +42,20 @@ export interface GuardProxyOptions {
 
 const handshakeMs = 10_000;
 const resolveMs = 10_000;
-const connectMs = 15_000;
+/** To one address: the next one has its turn while a page still waits. */
+const connectMs = 5_000;
+/** Of one name; all of them are judged. */
+const mostTries = 4;
+/** Hosts that are told of in a minute: a page could name thousands. */
+const mostTold = 20;
+const toldMs = 60_000;
 /** Nothing went either way: longer than any page leaves a socket silent that still serves it, bar WebSockets without pings. */
 const idleMs = 10 * 60_000;
 const listenMs = 5_000;
 /** A Chrome opens at most 32 through one proxy. */
 const mostSockets = 4_096;
 const longestHandshake = 1_024;
+const longestRest = 64 * 1024;
 
 const resolveBySystem = async (name: string): Promise<string[]> =>
   (await lookup(name, { all: true, verbatim: true })).map(({ address }) => address);
@@ -56,6 +64,9 @@ export class GuardProxy {
   readonly #options: Required<GuardProxyOptions>;
   readonly #notes = new ConnectNotes();
   readonly #sockets = new Set<Socket>();
+  #told = { sinceMs: 0, count: 0 };
+  /** Of those whose target is being reached. */
+  readonly #asking = new Set<AbortController>();
   #server: Server | null = null;
   #listening: Promise<string> | null = null;
 
@@ -87,6 +98,7 @@ export class GuardProxy {
   }
 
   close(): void {
+    for (const gone of this.#asking) gone.abort();
     this.#server?.close();
     this.#server = null;
     this.#listening = null;
@@ -132,9 +144,17 @@ export class GuardProxy {
     await ear.hear(hearGreeting);
     socket.write(accepted);
     const target = await ear.hear(hearRequest);
+    // From here on each step has a time of its own, and ends when whoever asked is gone.
+    socket.setTimeout(0);
+    const gone = new AbortController();
+    for (const event of ['close', 'end'] as const) socket.once(event, () => gone.abort());
+    this.#asking.add(gone);
+    const asked = { host: bareHost(target.host), port: target.port };
+    const { reply, upstream } = await this.#reach(asked, gone.signal).finally(() =>
+      this.#asking.delete(gone),
+    );
     const rest = ear.end();
-    const { reply, upstream } = await this.#reach({ host: bareHost(target.host), port: target.port });
-    if (upstream === null || socket.destroyed) {
+    if (upstream === null || gone.signal.aborted) {
       upstream?.destroy();
       socket.end(replyOf(reply));
       return;
@@ -144,12 +164,10 @@ export class GuardProxy {
     join(socket, upstream);
   }
 
-  async #reach(target: Target): Promise<{ reply: Reply; upstream: Socket | null }> {
+  async #reach(target: Target, gone: AbortSignal): Promise<{ reply: Reply; upstream: Socket | null }> {
     const judged = await this.#judge(target);
     if ('refusal' in judged) {
-      if (this.#notes.note(target.host, 'refused', judged.refusal)) {
-        this.#options.onRefused(target.host, judged.refusal);
-      }
+      if (this.#notes.note(target.host, 'refused', judged.refusal)) this.#tell(target.host, judged.refusal);
       return { reply: 'notAllowed', upstream: null };
     }
     if ('failure' in judged) {
@@ -157,17 +175,27 @@ export class GuardProxy {
       return { reply: 'hostUnreachable', upstream: null };
     }
     let why = 'it does not answer';
-    for (const address of judged.addresses) {
+    for (const address of judged.addresses.slice(0, mostTries)) {
+      if (gone.aborted) break;
       try {
-        const upstream = await this.#connectTo({ host: address, port: target.port });
+        const upstream = await this.#connectTo({ host: address, port: target.port }, gone);
         this.#notes.forget(target.host);
         return { reply: 'succeeded', upstream };
       } catch (error) {
         why = wordsOf(error);
       }
     }
-    this.#notes.note(target.host, 'failed', why);
+    if (!gone.aborted) this.#notes.note(target.host, 'failed', why);
     return { reply: 'refused', upstream: null };
+  }
+
+  #tell(host: string, why: string): void {
+    const nowMs = monotonicMs();
+    if (nowMs - this.#told.sinceMs > toldMs) this.#told = { sinceMs: nowMs, count: 0 };
+    this.#told.count += 1;
+    if (this.#told.count < mostTold) this.#options.onRefused(host, why);
+    else if (this.#told.count === mostTold)
+      this.#options.onRefused(host, `${why}; others are not told of for a minute`);
   }
 
   /** Every address of the name has to be one that may be reached: one that does not answer may be followed by any other. */
@@ -203,9 +231,11 @@ export class GuardProxy {
     return withDeadline(this.#options.resolve(name), { ms: resolveMs, name: `resolving ${name}` });
   }
 
-  async #connectTo(target: { host: string; port: number }): Promise<Socket> {
+  async #connectTo(target: { host: string; port: number }, gone: AbortSignal): Promise<Socket> {
     const socket = this.#options.connect(target);
     this.#keep(socket);
+    const giveUp = (): void => void socket.destroy();
+    gone.addEventListener('abort', giveUp, { once: true });
     try {
       const connected = new Promise<void>((resolve, reject) => {
         socket.once('connect', resolve);
@@ -217,6 +247,8 @@ export class GuardProxy {
     } catch (error) {
       socket.destroy();
       throw error;
+    } finally {
+      gone.removeEventListener('abort', giveUp);
     }
   }
 }
@@ -256,6 +288,8 @@ class Ear {
   #onMore: () => void = () => undefined;
   readonly #onData = (chunk: Buffer): void => {
     this.#heard = Buffer.concat([this.#heard, chunk]);
+    // Nobody says much before the answer.
+    if (this.#heard.length > longestRest) this.#socket.destroy();
     this.#onMore();
   };
   readonly #closed: Promise<never>;
